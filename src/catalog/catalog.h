@@ -1,0 +1,41 @@
+// The embedded catalogs: GPUs, models, weight formats, engine profiles, cloud instances.
+//
+// Each thing is one JSON file under catalog/<kind>/, compiled at build time into an index sorted by
+// id plus slices of JSON text, so that start-up parses only the entry asked for. `overlay` entries
+// (from --catalog DIR, read by the host) win over the embedded ones.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "json/value.h"
+
+namespace vramwise::catalog {
+
+enum class Kind { gpu, model, weights, engine, instance };
+
+std::string_view to_string(Kind kind);
+
+struct Entry {
+  std::string id;     // canonical id
+  std::string matched;  // the id or alias that was asked for, as spelled in the catalog
+  json::Value value;  // the entry, run lengths expanded and source ids resolved
+};
+
+// Looks an id or alias up, ignoring ASCII case. Errors: not_found with the nearest names as hints.
+Result<Entry> find(Kind kind, std::string_view id_or_alias);
+// The same without an error when there is none.
+bool contains(Kind kind, std::string_view id_or_alias);
+
+// All canonical ids, sorted.
+std::vector<std::string_view> ids(Kind kind);
+// Nearest ids and aliases to a name, nearest first.
+std::vector<std::string> nearest(Kind kind, std::string_view name, size_t count = 3);
+
+// Adds an entry on top of the embedded ones for the life of the process; `text` is one JSON object
+// with at least "id". Errors: as json::parse, or inconsistent for an entry without id.
+Result<std::string> add_overlay(Kind kind, std::string_view text, std::string_view source);
+
+}  // namespace vramwise::catalog

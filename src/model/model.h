@@ -1,0 +1,85 @@
+// A model as the planner knows it: hyper-parameters, an exact list of tensors, and the structure
+// and caches of each layer. Built by one rule per architecture family (model/archs/) from a Hugging
+// Face config, or from a file's own tensor table. Engines read this and nothing else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/note.h"
+#include "base/result.h"
+#include "json/value.h"
+#include "model/layer.h"
+#include "model/tensor.h"
+
+namespace vramwise::model {
+
+// A table of cos and sin that engines precompute, once per distinct rotary setting.
+struct RopeTable {
+  int64_t positions = 0;
+  int64_t rotary_dim = 0;
+  bool float32 = false;   // kept in fp32 by vLLM (MLA, gpt-oss)
+  int64_t sections = 1;   // multimodal rope holds 4 x the positions
+};
+
+// The parts of a vision tower that decide memory at start-up.
+struct VisionTower {
+  int64_t hidden_size = 0, ffn_size = 0, layers = 0;
+  int64_t max_item_tokens = 0;    // tokens that the largest single image takes in the prompt
+  int64_t patches_per_token = 1;  // patches merged into one token
+  int64_t deepstack_layers = 0;   // extra feature levels handed to the decoder (Qwen3-VL)
+};
+
+// How the model looks as a GGUF file and to llama.cpp. Filled by the family's rule.
+struct GgufTraits {
+  std::string architecture;        // general.architecture: "llama", "qwen3moe", …; empty: none known
+  bool ignores_window = false;     // llama.cpp keeps all tokens although the config has a window
+  bool rope_freqs = false;         // the file holds rope_freqs.weight (Llama 3.1 scaling, Phi long)
+  int64_t vocab_rows = 0;          // rows of token_embd when they differ from vocab_size; 0 = same
+};
+
+struct Model {
+  std::string id;            // as asked for, or the file's name
+  std::string architecture;  // Hugging Face class, "Qwen3ForCausalLM"
+  std::string model_type;    // "qwen3": for display and for catalogs, never for memory rules
+  GgufTraits gguf;
+
+  int64_t hidden_size = 0;
+  int64_t vocab_size = 0;
+  int64_t max_positions = 0;            // longest context the model itself derives; 0 = unknown
+  std::optional<int64_t> original_positions;  // before rope scaling (longrope, yarn)
+  DType dtype = DType::bfloat16;
+  bool tied_head = false;
+  bool embedding_scaled = false;        // hidden states multiplied after the embedding (Gemma)
+  bool logit_softcap = false;
+  bool is_encoder_only = false;         // BERT and kin: no cache
+  std::optional<int64_t> encoder_layers;  // encoder-decoder models
+
+  std::vector<Layer> layers;      // the trunk
+  std::vector<Layer> mtp_layers;  // multi-token-prediction layers in the checkpoint
+  std::vector<Tensor> tensors;    // of all parts
+  std::vector<RopeTable> rope_tables;
+  std::optional<VisionTower> vision;
+
+  // As in the config (or hf_quant_config.json); null when the checkpoint is not quantised.
+  json::Value quantization_config;
+  Notes notes;
+};
+
+// Parameters of the loaded model: tied head once, no MTP, no buffers. Exact.
+int64_t parameter_count(const Model& model);
+// parameter_count less the routed experts that a token does not visit.
+int64_t active_parameter_count(const Model& model);
+// Stored parameters that are buffers (correction biases and kin).
+int64_t buffer_count(const Model& model);
+int64_t mtp_parameter_count(const Model& model);
+
+// Bytes a token costs at long context, all layers, attention caches in the model's dtype.
+Bytes kv_bytes_per_token(const Model& model);
+// Bytes of one sequence of `tokens` tokens, all layers.
+Bytes cache_bytes_at(const Model& model, Tokens tokens, const CacheTypes& types);
+Bytes fixed_cache_bytes(const Model& model, const CacheTypes& types);
+
+}  // namespace vramwise::model
