@@ -1,5 +1,6 @@
 // Runs a fuzz entry point over files and folders, without libFuzzer: ctest replays every seed and
-// every past crash with it, under any compiler. A path that does not exist counts as an empty folder.
+// every past crash with it, under any compiler. A path that does not exist counts as an empty
+// folder.
 
 #include <algorithm>
 #include <cstddef>

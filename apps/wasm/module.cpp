@@ -1,10 +1,11 @@
-// The WebAssembly door: three C functions around api::handle, for the page's worker and the npm module.
+// The WebAssembly door: three C functions around api::handle, for the page's worker and the npm
+// module.
 //
 //   caller                                        module
 //   p = vramwise_alloc(n)                         room for the request
 //   memory[p .. p+n) = UTF-8 JSON
-//   r = vramwise_handle(p, n)                     u32 length (little-endian), then that many bytes of JSON
-//   vramwise_free(p); read r; vramwise_free(r)    both belong to the caller
+//   r = vramwise_handle(p, n)                     u32 length (little-endian), then that many bytes
+//   of JSON vramwise_free(p); read r; vramwise_free(r)    both belong to the caller
 //
 // A returned 0 means that the memory could not be had.
 

@@ -1,5 +1,5 @@
-// Debian's compiler runtime for wasm32 (libclang-rt-19-dev-wasm32) was built with the stack protector:
-// its 128-bit helpers ask for these two symbols, and wasi-libc does not define them.
+// Debian's compiler runtime for wasm32 (libclang-rt-19-dev-wasm32) was built with the stack
+// protector: its 128-bit helpers ask for these two symbols, and wasi-libc does not define them.
 
 #include <cstdint>
 
