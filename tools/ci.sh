@@ -63,6 +63,13 @@ counted() {
   return $status
 }
 
+# What to look at first in a log: the compiler's or the tests' own complaints, else its end.
+explain() {
+  local complaints
+  complaints=$(grep -nE 'error:|Error:|FAILED|Failure|Traceback|^dev: |undefined reference' "$1" | cut -c1-200 | head -n 25) || true
+  if [[ $complaints ]]; then printf '%s\n' "$complaints"; else tail -n 30 "$1"; fi
+}
+
 run_stages() {
   if [[ ${1-} == list ]]; then printf '%s\n' "${stages[@]}"; return; fi
   local chosen=("$@") passed=0 failed=0 broken=() stage
@@ -92,7 +99,7 @@ run_stages() {
     else
       printf 'FAIL  %-9s %4d s%s\n' "$stage" $((SECONDS - started)) "$note"
       broken+=("$stage")
-      tail -n 40 "$log" | sed 's/^/        /'
+      explain "$log" | sed 's/^/        /'
       [[ $fail_fast != *" $stage "* ]] || break
     fi
   done

@@ -13,6 +13,7 @@ GTEST = re.compile(r"^\[\s*PASSED\s*\] (\d+) tests?\.", re.M)
 GTEST_FAILED = re.compile(r"^\[\s*FAILED\s*\] (\d+) tests?, listed below", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.M)
 UNITTEST_FAILED = re.compile(r"^FAILED \((.*)\)", re.M)
+NODE = re.compile(r"^(?:#|\u2139) (pass|fail) (\d+)$", re.M)
 PLAIN = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 
 
@@ -26,6 +27,8 @@ def cases(output: str, ok: bool) -> tuple[int, int]:
         if bad := UNITTEST_FAILED.search(output):
             failed = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", bad[1]))
         passed = int(match[1]) - failed
+    elif counts := dict(NODE.findall(output)):
+        passed, failed = int(counts["pass"]), int(counts["fail"])
     elif match := PLAIN.search(output):
         passed, failed = int(match[1]), int(match[2])
     elif ok:
