@@ -1,5 +1,5 @@
 # vramwise.wasm: a reactor module (no main) that answers JSON with JSON.
-add_executable(vramwise_wasm apps/wasm/module.cpp apps/wasm/stack_guard.cpp)
+add_executable(vramwise_wasm apps/wasm/module.cpp apps/wasm/runtime.cpp)
 target_link_libraries(vramwise_wasm PRIVATE vramwise::api vramwise_core_flags)
 set_target_properties(vramwise_wasm PROPERTIES OUTPUT_NAME vramwise SUFFIX .wasm)
 target_link_options(
