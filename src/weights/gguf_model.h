@@ -15,19 +15,19 @@
 namespace vramwise::weights {
 
 struct GgufTensor {
-  std::string name;                          // "blk.3.attn_q.weight"
+  std::string name;                              // "blk.3.attn_q.weight"
   std::array<int64_t, 4> extent = {1, 1, 1, 1};  // ggml order: extent[0] is the contiguous row
   GgmlType type = GgmlType::F16;
-  int32_t layer = -1;                        // -1: not of a layer
-  bool mtp = false;                          // belongs to a NextN layer
+  int32_t layer = -1;  // -1: not of a layer
+  bool mtp = false;    // belongs to a NextN layer
 
   int64_t elements() const;
   Bytes bytes() const;
 };
 
 struct GgufModel {
-  std::string architecture;   // general.architecture
-  std::string file_type;      // "Q4_K_M"
+  std::string architecture;  // general.architecture
+  std::string file_type;     // "Q4_K_M"
   std::vector<GgufTensor> tensors;
   Notes notes;
 
@@ -38,8 +38,8 @@ struct GgufModel {
 
 struct QuantizeOptions {
   bool imatrix = false;
-  std::string output_tensor_type;      // --output-tensor-type
-  std::string token_embedding_type;    // --token-embedding-type
+  std::string output_tensor_type;                                 // --output-tensor-type
+  std::string token_embedding_type;                               // --token-embedding-type
   std::vector<std::pair<std::string, std::string>> tensor_types;  // --tensor-type pattern=type
 };
 
