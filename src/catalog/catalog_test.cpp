@@ -20,8 +20,8 @@ TEST(Catalog, EveryEntryParsesAndIsComplete) {
       EXPECT_EQ(entry->id, id);
       EXPECT_EQ(entry->value.find("id")->as_string(), id);
       const std::string text = json::dump(entry->value);
-      EXPECT_FALSE(contains(text, "\"$")) << "still coded: " << id;
-      EXPECT_FALSE(contains(text, "fs:")) << "search number as a source: " << id;
+      EXPECT_FALSE(vramwise::contains(text, "\"$")) << "still coded: " << id;
+      EXPECT_FALSE(vramwise::contains(text, "fs:")) << "search number as a source: " << id;
     }
   }
 }
@@ -76,7 +76,7 @@ TEST(Catalog, AnUnknownNameSuggestsTheNearest) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);
   ASSERT_FALSE(missing.error().hints.empty());
-  EXPECT_TRUE(contains(missing.error().hints.front(), "h200-sxm"));
+  EXPECT_TRUE(vramwise::contains(missing.error().hints.front(), "h200-sxm"));
   EXPECT_EQ(nearest(Kind::gpu, "h20O-sxm", 1), std::vector<std::string>{"h200-sxm"});
   EXPECT_TRUE(find(Kind::gpu, "").error().hints.empty());
 }
