@@ -163,7 +163,8 @@ Result<json::Value> read_embedded(Kind kind, uint16_t entry) {
   }
   if (!aliases.as_array().empty()) value.set("aliases", std::move(aliases));
   Expansion state;
-  for (json::Member& member : expand(std::move(coded), state).as_object()) {
+  json::Value expanded = expand(std::move(coded), state);
+  for (json::Member& member : expanded.as_object()) {
     value.as_object().push_back(std::move(member));
   }
   return value;
