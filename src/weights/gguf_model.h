@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/note.h"
@@ -28,6 +30,7 @@ struct GgufTensor {
 struct GgufModel {
   std::string architecture;   // general.architecture
   std::string file_type;      // "Q4_K_M"
+  int64_t block_count = 0;    // layers, with the MTP layers that the file keeps
   std::vector<GgufTensor> tensors;
   Notes notes;
 
@@ -41,6 +44,7 @@ struct QuantizeOptions {
   std::string output_tensor_type;      // --output-tensor-type
   std::string token_embedding_type;    // --token-embedding-type
   std::vector<std::pair<std::string, std::string>> tensor_types;  // --tensor-type pattern=type
+  bool pure = false;                   // --pure
 };
 
 // The tensors of an F16 (or BF16) conversion: GGUF names, extents and unquantised types.

@@ -30,18 +30,21 @@ enum class SchemeKind {
   mxfp8,        // 8-bit, e8m0 scale per 32
   bnb_nf4,      // bitsandbytes 4-bit, absmax per 64, nested
   bnb_int8,     // LLM.int8()
+  mlx_affine,   // MLX: `bits` per weight, a scale and a bias of 2 bytes per group
 };
 
 struct Scheme {
   SchemeKind kind = SchemeKind::plain;
-  DType plain_type = DType::bfloat16;  // kind plain; also the type of scales of 2 bytes
-  int bits = 16;                       // of gptq and wna16
+  DType plain_type = DType::bfloat16;  // kind plain
+  int bits = 16;                       // of gptq, wna16 and mlx_affine
   int64_t group = 128;                 // inputs per scale; 0 = one group per row
   bool zeros = false;                  // asymmetric (awq always)
   bool act_order = false;              // g_idx matters (desc_act)
   bool static_input_scale = false;
   int64_t block_out = 128, block_in = 128;  // fp8_block
   bool scale_e8m0 = false;             // 1-byte block scales in the checkpoint
+  DType scale_type = DType::float32;   // fp8 and int8 scales in the checkpoint; loaded ones are fp32
+  bool nested = true;                  // bnb_nf4: the absmax values are quantised again
 
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };

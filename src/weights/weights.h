@@ -16,8 +16,8 @@ namespace vramwise::weights {
 
 // A safetensors checkpoint: one scheme per tensor of Model::tensors.
 struct Recipe {
-  std::vector<Scheme> schemes;        // distinct ones; [0] is the unquantised type
-  std::vector<uint16_t> of_tensor;    // index into schemes, parallel to Model::tensors
+  std::vector<Scheme> schemes;      // distinct ones; [0] is the unquantised type
+  std::vector<uint16_t> of_tensor;  // index into schemes, parallel to Model::tensors
   // The cache type that the checkpoint asks for (modelopt kv_cache_quant_algo), empty: none.
   std::string kv_cache_dtype;
   bool kv_dtype_from_hf_quant_config = false;  // stated in hf_quant_config.json, not config.json
@@ -26,8 +26,8 @@ struct Recipe {
 };
 
 struct Weights {
-  std::string format;      // canonical id: "bf16", "awq", "fp8", "Q4_K_M" …
-  bool from_files = false; // the repository's own quantization_config said so
+  std::string format;       // canonical id: "bf16", "awq", "fp8", "Q4_K_M" …
+  bool from_files = false;  // the repository's own quantization_config said so
   std::optional<Recipe> recipe;
   std::optional<GgufModel> gguf;
   Notes notes;
