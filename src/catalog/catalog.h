@@ -19,9 +19,9 @@ enum class Kind { gpu, model, weights, engine, instance };
 std::string_view to_string(Kind kind);
 
 struct Entry {
-  std::string id;     // canonical id
+  std::string id;       // canonical id
   std::string matched;  // the id or alias that was asked for, as spelled in the catalog
-  json::Value value;  // the entry, run lengths expanded and source ids resolved
+  json::Value value;    // the entry, run lengths expanded and source ids resolved
 };
 
 // Looks an id or alias up, ignoring ASCII case. Errors: not_found with the nearest names as hints.
