@@ -27,10 +27,6 @@ int compare_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
 }
 
-bool less_ignoring_case(std::string_view a, std::string_view b) {
-  return compare_ignoring_case(a, b) < 0;
-}
-
 const embedded::Table& table(Kind kind) { return embedded::kTables[size_t(kind)]; }
 
 // --- overlay -----------------------------------------------------------------------------------
@@ -257,7 +253,10 @@ std::vector<std::string_view> ids(Kind kind) {
   for (const OverlayEntry& e : overlay().entries) {
     if (e.kind == kind) all.push_back(e.id);
   }
-  std::stable_sort(all.begin(), all.end(), less_ignoring_case);
+  std::sort(all.begin(), all.end(), [](std::string_view a, std::string_view b) {
+    const int order = compare_ignoring_case(a, b);
+    return order != 0 ? order < 0 : a < b;
+  });
   // An overlay entry that replaces an embedded one is the same id.
   all.erase(std::unique(all.begin(), all.end(),
                         [](std::string_view a, std::string_view b) {
