@@ -21,8 +21,8 @@ except ImportError:
 
 KINDS = {"gpus": "gpu", "models": "model", "weights": "weights", "engines": "engine",
          "instances": "instance"}
-# Numbers of a search tool, and places that only exist where this was written, are no sources.
-PRIVATE = re.compile(r"\bfs:\d|index id|/work/|\.\./shared|docs corpus|(?<![\w/.-])TODO")
+# A source is something public: no number of an index, no path on somebody's machine.
+PRIVATE = re.compile(r"\b[a-z]{2}:\d{5,}|\bindex id\b|\"(\.\.)?/[a-z]+/|\bTODO\b")
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
