@@ -8,7 +8,7 @@ Heads add_llama_like(Builder& b, const LlamaLike& options) {
   const int64_t layers = text.layers();
   b.set_norm(options.norm_kind);
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
-    b.begin_layer(options.stem + "layers.", i);
+    b.begin_layer(options.stem + options.layer_list, i);
     AttentionBlock block;
     block.query_heads = heads.query;
     block.kv_heads = heads.kv;
@@ -45,7 +45,10 @@ Heads add_llama_like(Builder& b, const LlamaLike& options) {
   b.embedding(options.embedding);
   b.norm(options.final_norm);
   b.head(options.head, options.head_bias);
-  if (options.rope_table) add_rope_table(text, b.model(), heads.dim);
+  if (options.rope_table) {
+    add_rope_table(text, b.model(), heads.dim,
+                   read_rope_scaling(text, "full_attention", options.rotary_share));
+  }
   return heads;
 }
 

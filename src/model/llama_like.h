@@ -20,11 +20,13 @@ struct LlamaLike {
   bool gated = true;      // else up and down only
   bool fused = false;     // qkv_proj and gate_up_proj as single matrices
   bool rope_table = true;
+  double rotary_share = 1;  // class default of partial_rotary_factor
   // What differs from layer to layer; may be empty.
   std::function<void(int64_t layer, AttentionBlock& block)> attention;
   // Adds the layer's feed-forward and answers true, or false for the dense MLP.
   std::function<bool(int64_t layer)> feed_forward;
-  std::string stem = "model.";    // before "layers.", "embed_tokens", "norm"
+  std::string stem = "model.";  // before the layers, the embedding and the last norm
+  std::string layer_list = "layers.";
   std::string head = "lm_head";
   bool head_bias = false;
   AttentionNames attention_names;

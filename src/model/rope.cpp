@@ -32,9 +32,9 @@ bool is_longrope(const RopeScaling& rope) { return rope.type == "longrope" || ro
 
 }  // namespace
 
-RopeScaling read_rope_scaling(const Fields& text, std::string_view kind) {
+RopeScaling read_rope_scaling(const Fields& text, std::string_view kind, double partial) {
   RopeScaling rope;
-  rope.partial = text.real({"partial_rotary_factor", "rotary_pct", "rope_pct"}, 1, 0, 1);
+  rope.partial = text.real({"partial_rotary_factor", "rotary_pct", "rope_pct"}, partial, 0, 1);
   // Phi-3 keeps the original length beside the scaling.
   rope.original = text.extent_or({"original_max_position_embeddings"}, 0);
   const auto outer = text.reader().find({"rope_scaling", "rope_parameters"});
@@ -68,7 +68,7 @@ void read_positions(const Fields& text, Model& model, PositionRules rules) {
 void add_rope_table(const Fields& text, Model& model, int64_t width, const RopeScaling& rope,
                     bool float32) {
   RopeTable table;
-  table.rotary_dim = int64_t(double(width) * rope.partial);
+  table.rotary_dim = text.small_or({"rotary_dim"}, int64_t(double(width) * rope.partial));
   table.float32 = float32;
   table.sections = rope.multimodal ? 4 : 1;
   table.positions = shortest_length(text, model.max_positions);

@@ -21,7 +21,9 @@ struct RopeScaling {
   bool multimodal = false;
 };
 // `kind` picks the entry of a layer type where rope_parameters holds several.
-RopeScaling read_rope_scaling(const Fields& text, std::string_view kind = "full_attention");
+// `partial` is the class default of partial_rotary_factor.
+RopeScaling read_rope_scaling(const Fields& text, std::string_view kind = "full_attention",
+                              double partial = 1);
 
 struct PositionRules {
   int64_t class_default = 0;   // max_position_embeddings of the class when the key is absent
@@ -31,7 +33,7 @@ struct PositionRules {
 void read_positions(const Fields& text, Model& model, PositionRules rules = {});
 
 // The table of layers whose rotary width is `width` before a partial factor. Equal tables are kept
-// once, as engines do. Width 0 adds none.
+// once, as engines do. Width 0 adds none; a rotary_dim in the config is the width itself.
 void add_rope_table(const Fields& text, Model& model, int64_t width, const RopeScaling& rope,
                     bool float32 = false);
 inline void add_rope_table(const Fields& text, Model& model, int64_t width, bool float32 = false) {
