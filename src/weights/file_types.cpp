@@ -51,7 +51,9 @@ struct Alias {
   FileType type;
 };
 constexpr Alias kAliases[] = {
-    {"Q3_K", FileType::Q3_K_M}, {"Q4_K", FileType::Q4_K_M}, {"Q5_K", FileType::Q5_K_M},
+    {"Q3_K", FileType::Q3_K_M},
+    {"Q4_K", FileType::Q4_K_M},
+    {"Q5_K", FileType::Q5_K_M},
 };
 
 }  // namespace

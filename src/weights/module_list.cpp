@@ -13,7 +13,8 @@ Result<void> ModuleList::add(std::string_view entry) {
   if (entry.empty()) return {};
   const size_t wild = entry.find_first_of("*?");
   if (wild == std::string_view::npos) {
-    longest_name_ = std::max(longest_name_, size_t(std::count(entry.begin(), entry.end(), '.')) + 1);
+    longest_name_ =
+        std::max(longest_name_, size_t(std::count(entry.begin(), entry.end(), '.')) + 1);
     names_.emplace(entry);
   } else if (wild == entry.size() - 1 && entry[wild] == '*') {
     prefixes_.emplace(entry.substr(0, wild));

@@ -40,7 +40,7 @@ class ModuleList {
   bool has_prefix_of(std::string_view module) const;
 
   std::unordered_set<std::string> names_;
-  size_t longest_name_ = 0;            // in components
+  size_t longest_name_ = 0;                      // in components
   std::set<std::string, std::less<>> prefixes_;  // of entries "…*"
   std::vector<std::string> globs_;
   std::vector<Pattern> expressions_;

@@ -140,12 +140,12 @@ Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
     }
     const int64_t group = group_of(*scheme);
     if (matrix->in % group != 0) {
-      return fail(Error(ErrorCode::inconsistent,
-                        "groups of " + format_integer(group) + " do not divide the " +
-                            format_integer(matrix->in) + " inputs of " + tensor.name)
-                      .at("weights")
-                      .hint("choose another format: this model cannot be stored in " +
-                            describe(*scheme)));
+      return fail(
+          Error(ErrorCode::inconsistent, "groups of " + format_integer(group) +
+                                             " do not divide the " + format_integer(matrix->in) +
+                                             " inputs of " + tensor.name)
+              .at("weights")
+              .hint("choose another format: this model cannot be stored in " + describe(*scheme)));
     }
     recipe.of_tensor.push_back(index_of(recipe.schemes, *scheme));
   }

@@ -27,11 +27,11 @@ struct Plan {
   std::vector<PlanGroup> groups;  // the first that names a module wins; all_linears come last
   std::unordered_map<std::string, Scheme> modules;  // exact names, before everything
   ModuleList ignored;
-  bool experts_only = false;   // only routed experts are quantised
-  bool covers_head = false;    // the output head counts as a linear layer
+  bool experts_only = false;  // only routed experts are quantised
+  bool covers_head = false;   // the output head counts as a linear layer
   bool covers_embeddings = false;
-  bool covers_mtp = true;      // multi-token-prediction layers too
-  bool covers_latent = true;   // the low-rank projections of latent attention
+  bool covers_mtp = true;     // multi-token-prediction layers too
+  bool covers_latent = true;  // the low-rank projections of latent attention
   bool covers_recurrent = true;
   // Checkpoints that keep a module at another precision inside of a scheme (per-expert).
   std::optional<Scheme> experts;  // routed experts, when they differ from the other linears

@@ -56,8 +56,7 @@ Result<Plan> plan_of_config(const model::Model& model) {
   TRY_ASSIGN(const auto method, config.optional_string({"quant_method"}));
   if (!method) {
     if (const Read read = producer_by_shape(config)) return read(config, plain);
-    return fail(config.error(ErrorCode::missing_field,
-                             "quantization_config has no quant_method")
+    return fail(config.error(ErrorCode::missing_field, "quantization_config has no quant_method")
                     .hint("pass a weight format, such as bf16 or fp8"));
   }
   std::vector<std::string_view> known;

@@ -1,5 +1,5 @@
-// Formats asked for by name: what their usual quantiser does to a model, where the model's own files
-// do not say it.
+// Formats asked for by name: what their usual quantiser does to a model, where the model's own
+// files do not say it.
 #include "base/text.h"
 #include "weights/recipe.h"
 
@@ -29,7 +29,8 @@ constexpr Named kNamed[] = {
     {"gptq-int4", SchemeKind::gptq, 4, 128, "GPTQ, 4-bit groups of 128"},
     {"gptq-int8", SchemeKind::gptq, 8, 128, "GPTQ, 8-bit groups of 128"},
     {"int8", SchemeKind::int8_channel, 8, 0, "int8 weights and activations, scale per channel"},
-    {"mxfp4", SchemeKind::mxfp4, 4, 32, "MXFP4, one scale per 32; experts only where there are any"},
+    {"mxfp4", SchemeKind::mxfp4, 4, 32,
+     "MXFP4, one scale per 32; experts only where there are any"},
     {"mxfp8", SchemeKind::mxfp8, 8, 32, "MXFP8, one scale per 32"},
     {"nvfp4", SchemeKind::nvfp4, 4, 16, "NVFP4, one fp8 scale per 16"},
     {"w4a16", SchemeKind::wna16, 4, 128, "compressed-tensors, 4-bit groups of 128"},
@@ -66,12 +67,14 @@ std::optional<Plan> plan_of_format(const model::Model& model, std::string_view f
     all.scheme.bits = named.bits;
     all.scheme.group = named.group;
     all.scheme.zeros = named.kind == SchemeKind::awq;
-    // llm-compressor saves channel scales in the model's type, AutoFP8 and ModelOpt scalars in fp32.
+    // llm-compressor saves channel scales in the model's type, AutoFP8 and ModelOpt scalars in
+    // fp32.
     if (named.kind == SchemeKind::fp8_channel || named.kind == SchemeKind::int8_channel) {
       all.scheme.scale_type = plan.plain.plain_type;
     }
     plan.covers_mtp = false;
-    std::string stays = "embeddings, output head, norms, routers, convolutions, towers and MTP layers";
+    std::string stays =
+        "embeddings, output head, norms, routers, convolutions, towers and MTP layers";
     if (named.kind == SchemeKind::nvfp4) {
       all.scheme.static_input_scale = true;
       plan.covers_latent = plan.covers_recurrent = false;

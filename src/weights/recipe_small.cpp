@@ -27,8 +27,8 @@ Result<Plan> plan_bitsandbytes(const json::Reader& config, const Scheme& plain) 
   TRY_ASSIGN(const bool eight, config.boolean_or({"load_in_8bit", "_load_in_8bit"}, false));
   TRY_ASSIGN(const bool four, config.boolean_or({"load_in_4bit", "_load_in_4bit"}, !eight));
   if (!four && !eight) {
-    return fail(config.error(ErrorCode::inconsistent,
-                             "bitsandbytes config asks for neither 4 nor 8 bits"));
+    return fail(
+        config.error(ErrorCode::inconsistent, "bitsandbytes config asks for neither 4 nor 8 bits"));
   }
   all.scheme.kind = four ? SchemeKind::bnb_nf4 : SchemeKind::bnb_int8;
   plan.format = four ? "bnb-nf4" : "bnb-int8";
