@@ -32,7 +32,8 @@ stage_cli() { ctest_of release; }
 stage_asan() { build asan; ctest_of asan; }
 stage_wasm() { build_wasm; (cd "$root" && cmake --preset wasm >/dev/null); ctest_of wasm; }
 stage_install() {
-  if [[ -f $root/tests/install/run.sh ]]; then counted bash "$root/tests/install/run.sh"; fi
+  build release all
+  counted bash "$root/tests/install/run.sh"
 }
 stage_web() {
   if [[ -f $root/web/test.sh ]]; then need_node; build_wasm; counted bash "$root/web/test.sh"; fi
@@ -66,7 +67,10 @@ counted() {
 # What to look at first in a log: the compiler's or the tests' own complaints, else its end.
 explain() {
   local complaints
-  complaints=$(grep -nE 'error:|Error:|FAILED|Failure|Traceback|^dev: |undefined reference' "$1" | cut -c1-200 | head -n 25) || true
+  # gtest says what went wrong below the line that says where.
+  complaints=$(grep -nA6 ': Failure$' "$1" | cut -c1-200 | head -n 40) || true
+  if [[ $complaints ]]; then printf '%s\n' "$complaints"; return; fi
+  complaints=$(grep -nE 'error:|Error[: ]|FAILED|Failure|Traceback|^dev: |undefined reference' "$1" | cut -c1-200 | head -n 25) || true
   if [[ $complaints ]]; then printf '%s\n' "$complaints"; else tail -n 30 "$1"; fi
 }
 

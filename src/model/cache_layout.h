@@ -101,11 +101,10 @@ struct SharedCache {
   bool operator==(const SharedCache&) const = default;
 };
 
-using CacheLayout =
-    std::variant<FullAttention, SlidingWindow, ChunkedLocal, LatentAttention, IndexerKeys,
-                 CompressedAttention, SharedKeyWindow, Mamba1State, Mamba2State, GatedDeltaState,
-                 KimiDeltaState, LightningState, ShortConvState, RwkvState, CrossAttention,
-                 SharedCache>;
+using CacheLayout = std::variant<FullAttention, SlidingWindow, ChunkedLocal, LatentAttention,
+                                 IndexerKeys, CompressedAttention, SharedKeyWindow, Mamba1State,
+                                 Mamba2State, GatedDeltaState, KimiDeltaState, LightningState,
+                                 ShortConvState, RwkvState, CrossAttention, SharedCache>;
 
 // Elements that grow with each token at long context (0 for windows and states), as a fraction
 // elements / per_tokens for compressed caches.

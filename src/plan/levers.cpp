@@ -8,7 +8,8 @@ namespace {
 
 using engines::LeverCandidate;
 
-// Re-plans are cheap but not free (a llama.cpp graph is simulated in each), so the search is capped.
+// Re-plans are cheap but not free (a llama.cpp graph is simulated in each), so the search is
+// capped.
 constexpr size_t kMaxCandidates = 16;
 constexpr int kMaxReplans = 120;
 constexpr size_t kMaxCombined = 3;  // combinations shown
@@ -74,7 +75,7 @@ int rank(Outcome outcome) {
 }
 
 std::string joined(const std::vector<const LeverCandidate*>& changes,
-                   std::string LeverCandidate::*part, std::string_view between) {
+                   std::string LeverCandidate::* part, std::string_view between) {
   std::string text;
   for (const LeverCandidate* change : changes) {
     if ((change->*part).empty()) continue;
@@ -109,10 +110,10 @@ std::optional<Lever> attempt(const Resolved& resolved, Bytes need_before,
 
 std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessment& before,
                                const Verdict& verdict) {
-  std::vector<LeverCandidate> candidates =
-      resolved.engine->levers(resolved.question(), before);
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
+  std::vector<LeverCandidate> candidates = resolved.engine->levers(resolved.question(), before);
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
   if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   const Bytes need_before = need(before);
 

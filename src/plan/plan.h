@@ -13,13 +13,13 @@ namespace vramwise::plan {
 // A change (or several together) that was planned again.
 struct Lever {
   std::vector<std::string> ids;
-  std::string change;   // "store the cache in fp8 and cap requests at 32,768 tokens"
-  std::string option;   // "--kv-cache-dtype fp8 --max-model-len 32768"
-  std::string cost;     // side effect
+  std::string change;  // "store the cache in fp8 and cap requests at 32,768 tokens"
+  std::string option;  // "--kv-cache-dtype fp8 --max-model-len 32768"
+  std::string cost;    // side effect
   int order = 0;
-  Bytes freed;          // likely need on the fullest device, before minus after (negative: grows)
+  Bytes freed;  // likely need on the fullest device, before minus after (negative: grows)
   Verdict after;
-  int64_t users = -1;   // after the change
+  int64_t users = -1;  // after the change
   bool combined = false;
 };
 

@@ -17,7 +17,8 @@ void warn_unknown(const json::Reader& object, std::initializer_list<std::string_
                   std::string_view where, Notes& notes) {
   for (const json::Member& member : object.value().as_object()) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
-    std::string text = "field '" + std::string(where) + member.key + "' is not known and was not used";
+    std::string text =
+        "field '" + std::string(where) + member.key + "' is not known and was not used";
     const auto near = nearest_names(member.key, std::vector<std::string_view>(known), 1);
     if (!near.empty()) text += "; a similar field exists: " + near[0];
     notes.warn("unknown_field", std::move(text));
@@ -35,8 +36,9 @@ Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
     return fail(model->error(ErrorCode::invalid_input, "'model' must be an object")
                     .hint("write \"model\":{\"ref\":\"Qwen/Qwen3-8B\"}"));
   }
-  warn_unknown(*model, {"ref", "config", "quantization_config", "overrides", "path", "blob",
-                        "size_bytes", "assume_family"},
+  warn_unknown(*model,
+               {"ref", "config", "quantization_config", "overrides", "path", "blob", "size_bytes",
+                "assume_family"},
                "model.", notes);
   TRY_ASSIGN(const auto ref, model->optional_string({"ref"}));
   TRY_ASSIGN(const auto path, model->optional_string({"path"}));
@@ -60,15 +62,17 @@ Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
   TRY(take_object("quantization_config", spec.quantization_config));
   TRY(take_object("overrides", spec.overrides));
   if (model->has("blob")) {
-    return fail(model->error(ErrorCode::unsupported, "model files are not read through this door yet")
-                    .hint("give the model's config.json as \"config\", or a catalog id as \"ref\""));
+    return fail(
+        model->error(ErrorCode::unsupported, "model files are not read through this door yet")
+            .hint("give the model's config.json as \"config\", or a catalog id as \"ref\""));
   }
   if (spec.ref.empty() && spec.config.is_null() && spec.path.empty()) {
     return fail(model->error(ErrorCode::missing_field, "the model has neither ref nor config")
                     .hint("give \"ref\", \"config\" or \"path\""));
   }
   if (spec.ref.size() > 300) {
-    return fail(model->error(ErrorCode::too_large, "the model's name is longer than 300 characters"));
+    return fail(
+        model->error(ErrorCode::too_large, "the model's name is longer than 300 characters"));
   }
   return spec;
 }
@@ -82,8 +86,9 @@ Result<DeviceSpec> read_device(const json::Reader& from) {
   if (total) device.total = Bytes(*total);
   device.used = Bytes(used);
   if (device.gpu.empty() && !device.total) {
-    return fail(from.error(ErrorCode::missing_field, "the hardware has neither gpu nor total_bytes")
-                    .hint("give \"gpu\":\"h100-sxm\" (ids: vramwise catalog gpus) or \"total_bytes\""));
+    return fail(
+        from.error(ErrorCode::missing_field, "the hardware has neither gpu nor total_bytes")
+            .hint("give \"gpu\":\"h100-sxm\" (ids: vramwise catalog gpus) or \"total_bytes\""));
   }
   return device;
 }
@@ -134,7 +139,8 @@ Result<engines::Workload> read_workload(const json::Reader& root, Notes& notes) 
   if (!from->is_object()) {
     return fail(from->error(ErrorCode::invalid_input, "'workload' must be an object"));
   }
-  warn_unknown(*from, {"sequence_tokens", "concurrency", "lengths", "arrivals"}, "workload.", notes);
+  warn_unknown(*from, {"sequence_tokens", "concurrency", "lengths", "arrivals"}, "workload.",
+               notes);
   TRY_ASSIGN(const auto tokens, from->optional_integer({"sequence_tokens"}, 1, kMaxTokens));
   TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMaxSequences));
   workload.sequence_tokens = Tokens(tokens.value_or(0));
@@ -170,8 +176,7 @@ Result<bool> read_engine(const json::Reader& root, Request& request) {
   if (const auto env = engine->find("env")) {
     TRY_ASSIGN(const auto members, env->members());
     for (const auto& [key, value] : members) {
-      if (!value.value().is_string() && !value.value().is_number() &&
-          !value.value().is_boolean()) {
+      if (!value.value().is_string() && !value.value().is_number() && !value.value().is_boolean()) {
         return fail(value.error(ErrorCode::invalid_input,
                                 "environment variable '" + key + "' must be text"));
       }
@@ -199,7 +204,7 @@ Result<Request> read_request(const json::Reader& root) {
   request.ask = ask.value_or("plan");
   warn_unknown(root,
                {"schema_version", "id", "ask", "model", "weights", "engine", "hardware", "workload",
-                "line", "kind", "name", "of", "b"},
+                "line", "kind", "name", "of", "max_count", "include_tight", "only", "a", "b"},
                "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");

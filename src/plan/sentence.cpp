@@ -49,8 +49,8 @@ std::string sentence(const Plan& plan) {
     case Outcome::fits: break;
   }
   std::string text = "Fits: ";
-  const engines::Ledger& ledger = assessment.primary == engines::Reading::need ? assessment.need
-                                                                                : assessment.reserve;
+  const engines::Ledger& ledger =
+      assessment.primary == engines::Reading::need ? assessment.need : assessment.reserve;
   if (plan.resolved.hardware.is_cpu_only()) {
     text += format_bytes(ledger.total(engines::kHost).likely) + " of host memory";
   } else {
