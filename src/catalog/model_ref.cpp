@@ -67,8 +67,9 @@ Result<ModelRef> load(std::string_view name) {
     next = text_of(entry.value, "base");
     if (json::Value* config = entry.value.find("config")) patches.push_back(std::move(*config));
   }
-  model.config = json::Value::object();
-  for (auto it = patches.rbegin(); it != patches.rend(); ++it) apply_patch(model.config, *it);
+  // The root's config is taken as it is: there a null is what config.json says.
+  model.config = patches.empty() ? json::Value::object() : std::move(patches.back());
+  for (size_t i = patches.size(); i > 1; --i) apply_patch(model.config, patches[i - 2]);
   if (model.confidence == "from memory") {
     model.notes.assume("model_from_memory",
                        "the shape of " + model.id + " is " + model.source +
