@@ -25,7 +25,7 @@ struct FileTypeInfo {
 
 std::span<const FileTypeInfo> file_types();
 const FileTypeInfo& info(FileType type);
-// Case-insensitive, with the quantiser's own short names ("Q4_K" is Q4_K_M, "FP16" is F16).
+// Case-insensitive, with the quantiser's own short names ("Q4_K" is Q4_K_M).
 std::optional<FileType> file_type_from_name(std::string_view name);
 
 }  // namespace vramwise::weights
