@@ -67,6 +67,17 @@ Result<Model> Builder::finish() {
   return std::move(model_);
 }
 
+void Builder::adopt(Model inner, std::string_view prefix) {
+  for (Tensor& tensor : inner.tensors) tensor.name.insert(0, prefix);
+  inner.model_type = model_.model_type;
+  inner.architecture = model_.architecture;
+  inner.dtype = model_.dtype;
+  if (!model_.quantization_config.is_null()) {
+    inner.quantization_config = model_.quantization_config;
+  }
+  model_ = std::move(inner);
+}
+
 Layer& Builder::begin_layer(std::string_view list, int64_t index) {
   model_.layers.emplace_back();
   layer_ = &model_.layers.back();

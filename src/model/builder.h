@@ -76,6 +76,10 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
+  // Takes over a language model that its own family's rule has built, its names behind `prefix`; what
+  // the outer config says of itself (class, types, quantisation) stays.
+  void adopt(Model inner, std::string_view prefix);
+
   // The model so far, or the first fault that reading or building met.
   Result<Model> finish();
 

@@ -3,37 +3,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "model/arch_rule.h"
+#include "model/dispatch.h"
 
 namespace vramwise::model {
 namespace {
-
-const ArchRule* rule_for_type(std::string_view type) {
-  for (const ArchFactory factory : arch_factories()) {
-    const ArchRule& rule = factory();
-    for (const std::string_view known : rule.model_types) {
-      if (known == type) return &rule;
-    }
-  }
-  return nullptr;
-}
-
-const ArchRule* rule_for_class(std::string_view name) {
-  for (const ArchFactory factory : arch_factories()) {
-    const ArchRule& rule = factory();
-    for (const std::string_view known : rule.classes) {
-      if (known == name) return &rule;
-    }
-  }
-  return nullptr;
-}
-
-// The class named first in `architectures`; empty when the config has none.
-std::string class_of(const json::Reader& config) {
-  const auto list = config.find("architectures");
-  if (!list || !list->value().is_array() || list->value().as_array().empty()) return {};
-  return list->value().as_array().front().as_string();
-}
 
 // The family whose config has the same kind of keys: what to pass when the name is unknown.
 std::string_view resembled(const json::Reader& config) {
@@ -89,25 +62,31 @@ Result<Model> from_config(const json::Reader& config, std::string_view id,
   const std::string name = class_of(config);
 
   const ArchRule* rule = type.empty() ? nullptr : rule_for_type(type);
-  if (rule == nullptr && !name.empty()) rule = rule_for_class(name);
-  json::Value assumed;
-  if (rule == nullptr && !assume_family.empty()) {
+  // A rule may tell its members apart by model_type, so it is shown the one that is meant.
+  std::string_view meant;
+  if (rule == nullptr && !name.empty()) {
+    rule = rule_for_class(name);
+    if (rule != nullptr) meant = type_of_class(*rule, name);
+  }
+  const bool assumes = rule == nullptr && !assume_family.empty();
+  if (assumes) {
     rule = rule_for_type(assume_family);
-    if (rule == nullptr) {
-      return fail(unknown_family(config, assume_family, ""));
-    }
-    // The rule may tell its members apart by model_type, so it sees the assumed one.
-    assumed = config.value();
-    assumed.set("model_type", json::Value(assume_family));
+    if (rule == nullptr) return fail(unknown_family(config, assume_family, ""));
+    meant = assume_family;
   }
   if (rule == nullptr) return fail(unknown_family(config, type, name));
 
+  json::Value shown;
+  if (!meant.empty()) {
+    shown = config.value();
+    shown.set("model_type", json::Value(meant));
+  }
   const std::string source = config.where().source;
   TRY_ASSIGN(Model model,
-             rule->build(assumed.is_null() ? config : json::Reader(assumed, source)));
+             rule->build(shown.is_null() ? config : json::Reader(shown, source)));
   model.id = id;
-  if (!assumed.is_null()) {
-    model.model_type = type;
+  if (!type.empty()) model.model_type = type;
+  if (assumes) {
     model.gguf = {};
     model.notes.assume("assumed_family", "planned with the rule of '" + std::string(assume_family) +
                                              "': model_type '" + type + "' is not known",
