@@ -8,6 +8,8 @@ target_compile_options(
             -Wno-missing-field-initializers
             # g++ 12 finds overlapping copies in std::string::insert that are not there (its bug 105329).
             $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+            # libstdc++'s own stable_sort uses what it has deprecated itself.
+            $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
             # a*b+c is never fused: every compiler and the WebAssembly module give the same doubles.
             -ffp-contract=off
             $<$<BOOL:${VRAMWISE_WERROR}>:-Werror>)

@@ -67,6 +67,9 @@ counted() {
 # What to look at first in a log: the compiler's or the tests' own complaints, else its end.
 explain() {
   local complaints
+  # gtest says what went wrong below the line that says where.
+  complaints=$(grep -nA6 ': Failure$' "$1" | cut -c1-200 | head -n 40) || true
+  if [[ $complaints ]]; then printf '%s\n' "$complaints"; return; fi
   complaints=$(grep -nE 'error:|Error[: ]|FAILED|Failure|Traceback|^dev: |undefined reference' "$1" | cut -c1-200 | head -n 25) || true
   if [[ $complaints ]]; then printf '%s\n' "$complaints"; else tail -n 30 "$1"; fi
 }
