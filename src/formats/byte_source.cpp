@@ -42,33 +42,47 @@ PartialSource::PartialSource(std::string name, int64_t size, std::vector<Part> p
   for (const Part& part : parts_) present_ += int64_t(part.bytes.size());
 }
 
-Result<void> PartialSource::read(int64_t offset, std::span<char> out) {
+std::string_view PartialSource::at_hand(int64_t offset) const {
+  std::string_view longest;
+  for (const Part& part : parts_) {
+    if (part.offset > offset) break;
+    if (offset - part.offset >= int64_t(part.bytes.size())) continue;
+    const std::string_view bytes = part.bytes.substr(size_t(offset - part.offset));
+    if (bytes.size() > longest.size()) longest = bytes;
+  }
+  return longest;
+}
+
+Result<int64_t> PartialSource::read_some(int64_t offset, int64_t at_least, std::span<char> out) {
   if (!within(offset, out.size(), size_)) {
     return fail(beyond_end(name_, offset, int64_t(out.size()), size_));
   }
-  // One request grows eightfold over what is there: a header of 8 MiB takes three rounds.
+  // One request grows with what is there: a header of 8 MiB takes two rounds.
   constexpr int64_t kFirst = int64_t{1} << 20;
   constexpr int64_t kLargest = int64_t{16} << 20;
-  while (!out.empty()) {
-    const Part* found = nullptr;
-    for (const Part& part : parts_) {
-      if (part.offset > offset) break;
-      if (offset < part.offset + int64_t(part.bytes.size())) found = &part;
-    }
-    if (found == nullptr) {
+  int64_t done = 0;
+  while (done < int64_t(out.size())) {
+    const std::string_view bytes = at_hand(offset + done);
+    if (bytes.empty()) {
+      if (done >= at_least) break;
       const int64_t wanted = std::max(
-          int64_t(out.size()), std::clamp(saturating_multiply(present_, 7), kFirst, kLargest));
-      if (!missing_) missing_ = Range{offset, std::min(wanted, size_ - offset)};
+          at_least - done, std::clamp(saturating_multiply(present_, 15), kFirst, kLargest));
+      if (!missing_) {
+        missing_ = Range{offset + done, std::min(wanted, size_ - offset - done)};
+      }
       return fail(Error(ErrorCode::invalid_input,
-                        "bytes from " + format_grouped(offset) + " on are not at hand")
-                      .at(Where{name_, "", 0, 0, offset}));
+                        "bytes from " + format_grouped(offset + done) + " on are not at hand")
+                      .at(Where{name_, "", 0, 0, offset + done}));
     }
-    const std::string_view bytes = found->bytes.substr(size_t(offset - found->offset));
-    const size_t n = std::min(bytes.size(), out.size());
-    std::memcpy(out.data(), bytes.data(), n);
-    out = out.subspan(n);
-    offset += int64_t(n);
+    const size_t n = std::min(bytes.size(), out.size() - size_t(done));
+    std::memcpy(out.data() + done, bytes.data(), n);
+    done += int64_t(n);
   }
+  return done;
+}
+
+Result<void> PartialSource::read(int64_t offset, std::span<char> out) {
+  TRY(read_some(offset, int64_t(out.size()), out));
   return {};
 }
 
@@ -107,20 +121,26 @@ Result<const BlockCache::Block*> BlockCache::block_at(int64_t offset, int64_t wa
   return &blocks_.back();
 }
 
-Result<void> BlockCache::read(int64_t offset, std::span<char> out) {
+Result<int64_t> BlockCache::read_some(int64_t offset, int64_t at_least, std::span<char> out) {
   TRY_ASSIGN(const int64_t size, below_.size());
   if (!within(offset, out.size(), size)) {
     return fail(beyond_end(name(), offset, int64_t(out.size()), size));
   }
-  while (!out.empty()) {
-    TRY_ASSIGN(const Block* block, block_at(offset, int64_t(out.size())));
+  int64_t done = 0;
+  // At least one block, and more only while something is lacking.
+  while (done < int64_t(out.size()) && (done == 0 || done < at_least)) {
+    TRY_ASSIGN(const Block* block, block_at(offset + done, at_least - done));
     const std::string_view bytes =
-        std::string_view(block->bytes).substr(size_t(offset - block->offset));
-    const size_t n = std::min(bytes.size(), out.size());
-    std::memcpy(out.data(), bytes.data(), n);
-    out = out.subspan(n);
-    offset += int64_t(n);
+        std::string_view(block->bytes).substr(size_t(offset + done - block->offset));
+    const size_t n = std::min(bytes.size(), out.size() - size_t(done));
+    std::memcpy(out.data() + done, bytes.data(), n);
+    done += int64_t(n);
   }
+  return done;
+}
+
+Result<void> BlockCache::read(int64_t offset, std::span<char> out) {
+  TRY(read_some(offset, int64_t(out.size()), out));
   return {};
 }
 

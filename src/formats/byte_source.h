@@ -29,6 +29,12 @@ class ByteSource {
   virtual Result<int64_t> size() = 0;
   // Fills all of `out` from `offset`. A range beyond the end is an error, never a short read.
   virtual Result<void> read(int64_t offset, std::span<char> out) = 0;
+  // Fills at least `at_least` bytes of `out` and tells how many: as many as cost nothing more.
+  virtual Result<int64_t> read_some(int64_t offset, int64_t at_least, std::span<char> out) {
+    (void)at_least;
+    TRY(read(offset, out));
+    return int64_t(out.size());
+  }
   // Bytes that a sequential reader should ask for at a time.
   virtual int64_t window_bytes() const { return int64_t{256} << 10; }
 };
@@ -71,11 +77,15 @@ class PartialSource final : public ByteSource {
   const std::string& name() const override { return name_; }
   Result<int64_t> size() override { return size_; }
   Result<void> read(int64_t offset, std::span<char> out) override;
+  Result<int64_t> read_some(int64_t offset, int64_t at_least, std::span<char> out) override;
 
   // Set by the first read that lacked bytes.
   const std::optional<Range>& missing() const { return missing_; }
 
  private:
+  // The bytes at hand from `offset` on, as far as one part reaches; empty when there are none.
+  std::string_view at_hand(int64_t offset) const;
+
   std::string name_;
   int64_t size_;
   std::vector<Part> parts_;  // by offset
@@ -100,6 +110,7 @@ class BlockCache final : public ByteSource {
   const std::string& name() const override { return below_.name(); }
   Result<int64_t> size() override { return below_.size(); }
   Result<void> read(int64_t offset, std::span<char> out) override;
+  Result<int64_t> read_some(int64_t offset, int64_t at_least, std::span<char> out) override;
 
  private:
   struct Block {

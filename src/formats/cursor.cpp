@@ -26,8 +26,9 @@ Result<void> Cursor::refill(int64_t n) {
   at_ = 0;
   filled_ = left;
   const int64_t more = std::min(capacity_ - left, end_ - window_offset_ - left);
-  TRY(source_->read(window_offset_ + left, {buffer_.get() + left, size_t(more)}));
-  filled_ += more;
+  TRY_ASSIGN(const int64_t got, source_->read_some(window_offset_ + left, n - left,
+                                                   {buffer_.get() + left, size_t(more)}));
+  filled_ += got;
   return {};
 }
 

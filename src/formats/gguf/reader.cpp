@@ -486,7 +486,7 @@ Result<GgufFile> HeaderReader::read() {
                   8);
   };
   TRY(too_many(tensors, limits_.tensors, 2 * length_bytes() + 8, "tensors"));
-  TRY(too_many(keys, limits_.keys, length_bytes() + 6, "keys"));
+  TRY(too_many(keys, limits_.keys, length_bytes() + 5, "keys"));
   TRY(read_metadata(keys));
   TRY(read_tensors(tensors));
   TRY(check_names());
