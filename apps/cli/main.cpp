@@ -45,6 +45,7 @@ struct Question {
   std::string ask;
   std::string model;
   std::string request_file;
+  json::Value extra = json::Value::object();  // members of one ask alone
   // One slot per option row; deque because CLI11 keeps references.
   std::deque<std::vector<std::string>> values;
 };
@@ -89,7 +90,7 @@ Result<json::Value> build_request(const Question& question) {
       return fail(Error(ErrorCode::invalid_input, "a request must be a JSON object")
                       .at(question.request_file));
     }
-    if (request.find("ask") == nullptr && question.ask == "inspect") request.set("ask", "inspect");
+    if (request.find("ask") == nullptr && question.ask != "explain") request.set("ask", question.ask);
   }
   if (!question.model.empty()) {
     json::Value model = json::Value::object();
@@ -105,6 +106,9 @@ Result<json::Value> build_request(const Question& question) {
       model.set("ref", question.model);
     }
     request.set("model", std::move(model));
+  }
+  for (const json::Member& member : question.extra.as_object()) {
+    if (request.find(member.key) == nullptr) request.set(member.key, member.value);
   }
   const auto options = request_options();
   for (size_t i = 0; i < options.size(); ++i) {
@@ -235,7 +239,21 @@ int run(int argc, char** argv) {
       add_question("plan", "budget, verdict, capacity and what would help"),
       add_question("explain", "every row of the budget with its formula, numbers and source"),
       add_question("inspect", "a model: exact parameters, tensors, cache of each layer"),
+      add_question("max", "the largest context, concurrency, batch, … that fits"),
+      add_question("gpus", "which GPUs hold it, cheapest first"),
+      add_question("models", "which models of the catalog a GPU holds"),
   };
+  std::string max_of = "context";
+  asks[3]
+      ->add_option("--of", max_of, "context, concurrency, batch, lora or weights (default context)")
+      ->type_name("WHAT")
+      ->group("Question");
+  int max_count = 0;
+  asks[4]
+      ->add_option("--max-count", max_count, "most GPUs of one kind (default 8)")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N")
+      ->group("Question");
 
   std::string catalog_kind;
   std::string catalog_name;
@@ -265,7 +283,10 @@ int run(int argc, char** argv) {
 
   for (size_t i = 0; i < asks.size(); ++i) {
     if (!asks[i]->parsed()) continue;
-    if (questions[i].model.empty() && questions[i].request_file.empty()) {
+    if (questions[i].ask == "max") questions[i].extra.set("of", max_of);
+    if (max_count > 0) questions[i].extra.set("max_count", max_count);
+    if (questions[i].model.empty() && questions[i].request_file.empty() &&
+        questions[i].ask != "models") {
       std::cerr << "error: no model given\n  help: vramwise " << questions[i].ask
                 << " MODEL …, or --request FILE\n  help: vramwise catalog models\n";
       return kUsage;

@@ -108,8 +108,10 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
   return answer;
 }
 
-constexpr std::array kAsks = {Ask{"catalog", ask_catalog}, Ask{"explain", ask_plan},
-                              Ask{"inspect", ask_inspect}, Ask{"plan", ask_plan}};
+constexpr std::array kAsks = {Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare},
+                              Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},
+                              Ask{"inspect", ask_inspect}, Ask{"max", ask_max},
+                              Ask{"models", ask_models},   Ask{"plan", ask_plan}};
 
 }  // namespace
 

@@ -18,4 +18,10 @@ struct Ask {
 
 std::span<const Ask> asks();
 
+// In decisions.cpp.
+Result<json::Value> ask_max(const json::Reader& request, const json::Value& id);
+Result<json::Value> ask_gpus(const json::Reader& request, const json::Value& id);
+Result<json::Value> ask_models(const json::Reader& request, const json::Value& id);
+Result<json::Value> ask_compare(const json::Reader& request, const json::Value& id);
+
 }  // namespace vramwise::api

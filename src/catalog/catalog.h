@@ -34,6 +34,9 @@ std::vector<std::string_view> ids(Kind kind);
 // Nearest ids and aliases to a name, nearest first.
 std::vector<std::string> nearest(Kind kind, std::string_view name, size_t count = 3);
 
+// The not_found error for a name, with the nearest names as a hint.
+Error unknown(Kind kind, std::string_view name);
+
 // Adds an entry on top of the embedded ones for the life of the process; `text` is one JSON object
 // with at least "id". Errors: as json::parse, or inconsistent for an entry without id.
 Result<std::string> add_overlay(Kind kind, std::string_view text, std::string_view source);

@@ -139,6 +139,15 @@ struct LeverCandidate {
   Workload workload;
 };
 
+// What people turn, whatever an engine calls it.
+enum class Knob { sequence_tokens, concurrency, batch_tokens, lora_slots };
+
+// A way to spread a model over several equal devices.
+struct Layout {
+  std::string label;  // "TP4", "TP4 x PP2", "layer split"; empty for one device
+  std::vector<std::pair<std::string, json::Value>> options;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -151,6 +160,16 @@ class Engine {
                                              const Assessment& assessment) const = 0;
   // Weight formats that this engine loads, best quality first, for levers and sweeps.
   virtual std::vector<std::string_view> weight_formats() const = 0;
+  // The canonical option behind a knob; empty: the engine has none.
+  virtual std::string_view option_of(Knob) const { return {}; }
+  // Layouts over that many devices which the engine accepts for this model, best first. One device
+  // has one layout without options.
+  virtual std::vector<Layout> layouts(const Question& question, int devices) const {
+    (void)question;
+    return devices >= 1 ? std::vector<Layout>{{}} : std::vector<Layout>{};
+  }
+  // Whether it runs on such a card at all.
+  virtual bool runs_on(const catalog::Gpu&) const { return true; }
 };
 
 using EngineFactory = const Engine& (*)();

@@ -10,7 +10,8 @@
 namespace vramwise::model {
 
 enum class NormKind { rms, layer_norm, layer_norm_bias };
-enum class QkNorm { none, per_head, full_width };
+// `weightless`: applied after the rotation, no tensor (Llama 4).
+enum class QkNorm { none, per_head, full_width, weightless };
 
 // Attention with keys and values per head (MHA, GQA, MQA).
 struct AttentionBlock {

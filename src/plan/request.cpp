@@ -204,7 +204,7 @@ Result<Request> read_request(const json::Reader& root) {
   request.ask = ask.value_or("plan");
   warn_unknown(root,
                {"schema_version", "id", "ask", "model", "weights", "engine", "hardware", "workload",
-                "line", "kind", "name", "of", "b"},
+                "line", "kind", "name", "of", "max_count", "include_tight", "only", "a", "b"},
                "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");

@@ -319,6 +319,10 @@ std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("error") != nullptr) return error_text(answer, style);
   if (answer.find("inspect") != nullptr) return inspect_text(answer, style);
   if (answer.find("catalog") != nullptr) return catalog_text(answer, style);
+  if (answer.find("max") != nullptr) return max_text(answer, style);
+  if (answer.find("gpus") != nullptr) return gpus_text(answer, style);
+  if (answer.find("models") != nullptr) return models_text(answer, style);
+  if (answer.find("compare") != nullptr) return compare_text(answer, style);
   if (answer.find("outcome") == nullptr) return json::dump(answer, 2) + "\n";
   return style.verbosity > 1 ? explain_text(answer, style) : plan_text(answer, style);
 }

@@ -24,4 +24,10 @@ std::string inspect_text(const json::Value& answer, const Style& style);
 // catalog listings and entries.
 std::string catalog_text(const json::Value& answer, const Style& style);
 
+// The decisions: max, gpus, models, compare.
+std::string max_text(const json::Value& answer, const Style& style);
+std::string gpus_text(const json::Value& answer, const Style& style);
+std::string models_text(const json::Value& answer, const Style& style);
+std::string compare_text(const json::Value& answer, const Style& style);
+
 }  // namespace vramwise::report
