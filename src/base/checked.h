@@ -25,7 +25,7 @@ constexpr int64_t saturating_add(int64_t a, int64_t b) {
 constexpr int64_t saturating_subtract(int64_t a, int64_t b) {
   int64_t difference = 0;
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return a > 0 ? kInt64Max : kInt64Min;
+  return b < 0 ? kInt64Max : kInt64Min;
 }
 
 constexpr int64_t saturating_multiply(int64_t a, int64_t b) {

@@ -8,8 +8,8 @@
 namespace vramwise {
 
 struct Note {
-  std::string id;    // stable, snake_case: "head_dim_default"
-  std::string text;  // one sentence for people
+  std::string id;      // stable, snake_case: "head_dim_default"
+  std::string text;    // one sentence for people
   std::string source;  // where the rule or fact comes from, may be empty
 
   friend bool operator==(const Note&, const Note&) = default;

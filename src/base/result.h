@@ -41,7 +41,7 @@ struct Where {
 
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message;             // one sentence, lower case, no full stop
+  std::string message;  // one sentence, lower case, no full stop
   Where where;
   std::vector<std::string> hints;  // each a next step that the person can take
 
@@ -76,15 +76,15 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
 #define VRAMWISE_CONCAT_INNER(a, b) a##b
 #define VRAMWISE_CONCAT(a, b) VRAMWISE_CONCAT_INNER(a, b)
 
-#define TRY(expr)                                                                        \
-  do {                                                                                   \
-    auto vramwise_try_result = (expr);                                                   \
-    if (!vramwise_try_result)                                                            \
+#define TRY(expr)                                                                         \
+  do {                                                                                    \
+    auto vramwise_try_result = (expr);                                                    \
+    if (!vramwise_try_result)                                                             \
       return ::tl::unexpected<::vramwise::Error>(std::move(vramwise_try_result.error())); \
   } while (false)
 
-#define TRY_ASSIGN_INNER(tmp, lhs, expr)                               \
-  auto tmp = (expr);                                                   \
+#define TRY_ASSIGN_INNER(tmp, lhs, expr)                                        \
+  auto tmp = (expr);                                                            \
   if (!tmp) return ::tl::unexpected<::vramwise::Error>(std::move(tmp.error())); \
   lhs = std::move(*tmp)
 

@@ -87,8 +87,8 @@ std::string format_bytes(Bytes size, int decimals) {
                                            {int64_t{1} << 10, " KiB"}}};
   for (const Unit& unit : kUnits) {
     // TiB and above only from 10 of them on: "1,331.20 GiB" compares better with cards than TiB.
-    const int64_t from = unit.bytes >= (int64_t{1} << 40) ? saturating_multiply(unit.bytes, 10)
-                                                          : unit.bytes;
+    const int64_t from =
+        unit.bytes >= (int64_t{1} << 40) ? saturating_multiply(unit.bytes, 10) : unit.bytes;
     if (magnitude >= from) return divide_to_text(n, unit.bytes, decimals) + std::string(unit.name);
   }
   return std::to_string(n) + " B";

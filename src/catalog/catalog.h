@@ -19,9 +19,9 @@ enum class Kind { gpu, model, weights, engine, instance, options };
 std::string_view to_string(Kind kind);
 
 struct Entry {
-  std::string id;     // canonical id
+  std::string id;       // canonical id
   std::string matched;  // the id or alias that was asked for, as spelled in the catalog
-  json::Value value;  // the entry, run lengths expanded and source ids resolved
+  json::Value value;    // the entry, run lengths expanded and source ids resolved
 };
 
 // Looks an id or alias up, ignoring ASCII case. Errors: not_found with the nearest names as hints.
@@ -33,6 +33,9 @@ bool contains(Kind kind, std::string_view id_or_alias);
 std::vector<std::string_view> ids(Kind kind);
 // Nearest ids and aliases to a name, nearest first.
 std::vector<std::string> nearest(Kind kind, std::string_view name, size_t count = 3);
+
+// The not_found error for a name, with the nearest names as a hint.
+Error unknown(Kind kind, std::string_view name);
 
 // Adds an entry on top of the embedded ones for the life of the process; `text` is one JSON object
 // with at least "id". Errors: as json::parse, or inconsistent for an entry without id.

@@ -48,19 +48,19 @@ struct Question {
 // One thing that must hold. The verdict is made of these by plan/, in order.
 struct Requirement {
   enum class Kind {
-    engine_refuses,   // the engine checks it itself and refuses with `engine_error`
-    out_of_memory,    // an allocation fails (load, profile, capture, first long prompt)
-    workload,         // the server starts, but what was asked of it does not fit
+    engine_refuses,  // the engine checks it itself and refuses with `engine_error`
+    out_of_memory,   // an allocation fails (load, profile, capture, first long prompt)
+    workload,        // the server starts, but what was asked of it does not fit
   };
   Kind kind = Kind::engine_refuses;
   int device = 0;
-  std::string what;            // "kv_cache", "weights", "utilisation", "state slots": binding name
-  ByteRange needed;            // bytes, or a count when unit is not "bytes"
+  std::string what;  // "kv_cache", "weights", "utilisation", "state slots": binding name
+  ByteRange needed;  // bytes, or a count when unit is not "bytes"
   ByteRange available;
   std::string unit = "bytes";
-  std::string phase;           // "start", "load", "profile", "sizing", "capture", "serve"
-  std::string engine_error;    // the engine's own message with its numbers; empty for workload
-  std::string explanation;     // one sentence for people
+  std::string phase;         // "start", "load", "profile", "sizing", "capture", "serve"
+  std::string engine_error;  // the engine's own message with its numbers; empty for workload
+  std::string explanation;   // one sentence for people
 };
 
 // A refusal that needs no comparison of sizes (impossible option values, heads that do not divide).
@@ -71,20 +71,20 @@ struct Refusal {
 };
 
 struct KvFacts {
-  Bytes bytes_per_token;        // per device, in the asked dtype, at long context
-  ByteRange available;          // bytes for the cache on the fullest device
+  Bytes bytes_per_token;  // per device, in the asked dtype, at long context
+  ByteRange available;    // bytes for the cache on the fullest device
   int64_t pool_tokens = 0;
   int64_t blocks = 0;
   int64_t block_tokens = 0;
-  double max_concurrency = 0;   // sequences of the maximum length
+  double max_concurrency = 0;       // sequences of the maximum length
   int64_t max_sequence_tokens = 0;  // longest single sequence that the pool holds
 };
 
 // One line the engine will print, with its number.
 struct LogLine {
-  std::string line;   // the line's fixed words, "Available KV cache memory"
+  std::string line;  // the line's fixed words, "Available KV cache memory"
   double value = 0;
-  std::string unit;   // "bytes", "tokens", "x", "count"
+  std::string unit;  // "bytes", "tokens", "x", "count"
 };
 
 // Buffers under the program's own names (llama.cpp, Ollama).
@@ -104,8 +104,8 @@ struct Fit {
 enum class Reading { need, reserve, peak };
 
 struct Assessment {
-  Ledger need, reserve, peak;   // rows of each reading (need: what this workload needs; reserve:
-                                // what the engine takes up front; peak: the worst transient)
+  Ledger need, reserve, peak;  // rows of each reading (need: what this workload needs; reserve:
+                               // what the engine takes up front; peak: the worst transient)
   Reading primary = Reading::reserve;  // which one `ledger` and `totals` of the answer show
   int fullest_device = 0;
   std::vector<Refusal> refusals;
@@ -118,25 +118,34 @@ struct Assessment {
   std::vector<LogLine> log;
   std::optional<Buffers> buffers;
   std::optional<Fit> fit;
-  Options effective;            // options after defaults, those that matter for memory
-  std::string command;          // the line that runs this
+  Options effective;    // options after defaults, those that matter for memory
+  std::string command;  // the line that runs this
   Notes notes;
 };
 
 // A change worth trying, proposed by the engine that knows its knobs. Plan re-plans each.
 struct LeverCandidate {
-  std::string id;          // "max_model_len", "kv_cache_dtype", "weights", "tensor_parallel", …
-  std::string change;      // "store the cache in fp8"
-  std::string option;      // "--kv-cache-dtype fp8"
-  std::string cost;        // side effect in a few words: "small accuracy risk"
-  int order = 0;           // cost to the user: lower is tried and shown first
+  std::string id;      // "max_model_len", "kv_cache_dtype", "weights", "tensor_parallel", …
+  std::string change;  // "store the cache in fp8"
+  std::string option;  // "--kv-cache-dtype fp8"
+  std::string cost;    // side effect in a few words: "small accuracy risk"
+  int order = 0;       // cost to the user: lower is tried and shown first
   // What changes in the question; empty parts stay.
   std::vector<std::pair<std::string, json::Value>> options;
-  std::string weights_format;      // re-choose weights
-  int devices = 0;                 // number of devices of the same kind
-  std::string gpu;                 // another GPU
-  bool changes_workload = false;   // asks for less (shorter, fewer)
+  std::string weights_format;     // re-choose weights
+  int devices = 0;                // number of devices of the same kind
+  std::string gpu;                // another GPU
+  bool changes_workload = false;  // asks for less (shorter, fewer)
   Workload workload;
+};
+
+// What people turn, whatever an engine calls it.
+enum class Knob { sequence_tokens, concurrency, batch_tokens, lora_slots };
+
+// A way to spread a model over several equal devices.
+struct Layout {
+  std::string label;  // "TP4", "TP4 x PP2", "layer split"; empty for one device
+  std::vector<std::pair<std::string, json::Value>> options;
 };
 
 class Engine {
@@ -151,6 +160,16 @@ class Engine {
                                              const Assessment& assessment) const = 0;
   // Weight formats that this engine loads, best quality first, for levers and sweeps.
   virtual std::vector<std::string_view> weight_formats() const = 0;
+  // The canonical option behind a knob; empty: the engine has none.
+  virtual std::string_view option_of(Knob) const { return {}; }
+  // Layouts over that many devices which the engine accepts for this model, best first. One device
+  // has one layout without options.
+  virtual std::vector<Layout> layouts(const Question& question, int devices) const {
+    (void)question;
+    return devices >= 1 ? std::vector<Layout>{{}} : std::vector<Layout>{};
+  }
+  // Whether it runs on such a card at all.
+  virtual bool runs_on(const catalog::Gpu&) const { return true; }
 };
 
 using EngineFactory = const Engine& (*)();

@@ -10,10 +10,10 @@
 namespace vramwise::engines {
 
 struct Device {
-  catalog::Gpu gpu;       // facts of the catalog; a bare size has id "custom"
-  Bytes total;            // what the driver lets a process see
+  catalog::Gpu gpu;  // facts of the catalog; a bare size has id "custom"
+  Bytes total;       // what the driver lets a process see
   Bytes total_uncertainty;
-  Bytes used;             // already taken by others
+  Bytes used;  // already taken by others
   Bytes free() const { return total - used; }
 };
 
@@ -21,9 +21,9 @@ enum class Backend { cuda, rocm, vulkan, metal, sycl, rpc, cpu };
 std::string_view to_string(Backend backend);
 
 struct Hardware {
-  std::vector<Device> devices;   // empty: CPU only
+  std::vector<Device> devices;  // empty: CPU only
   Backend backend = Backend::cuda;
-  Bytes ram;                     // 0 = not given
+  Bytes ram;  // 0 = not given
   bool is_cpu_only() const { return devices.empty(); }
 };
 

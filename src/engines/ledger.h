@@ -41,11 +41,11 @@ inline constexpr int kHost = -1;
 struct LedgerRow {
   int device = 0;
   Component component = Component::weights;
-  std::string item;          // "experts", "embedding", "cache pool", "sampler"
+  std::string item;  // "experts", "embedding", "cache pool", "sampler"
   ByteRange bytes;
   Basis basis = Basis::exact;
   Formula formula;
-  std::string_view source;   // public: "vllm v1/worker/gpu_worker.py", "model's tensor table"
+  std::string_view source;  // public: "vllm v1/worker/gpu_worker.py", "model's tensor table"
 };
 
 struct Ledger {

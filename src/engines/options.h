@@ -45,7 +45,7 @@ class Options {
 struct Version {
   std::string text;
   int major = 0, minor = 0, patch = 0;
-  int build = 0;          // llama.cpp build number
+  int build = 0;  // llama.cpp build number
   bool given = false;
   bool two_numbers = false;  // "0.18" stands for that line's latest
 

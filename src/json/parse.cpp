@@ -35,9 +35,6 @@ class CountingIterator {
   friend bool operator==(const CountingIterator& a, const CountingIterator& b) {
     return a.at_ == b.at_;
   }
-  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) {
-    return a.at_ != b.at_;
-  }
 
  private:
   const char* at_;
@@ -58,7 +55,8 @@ class Builder {
   bool number_float(double, const std::string& token) {
     // Read again by our own rule: the library uses strtod, which follows the locale.
     const auto value = parse_number(token);
-    if (!value) return stop(ErrorCode::too_large, "number '" + token.substr(0, 40) + "' is too large");
+    if (!value)
+      return stop(ErrorCode::too_large, "number '" + token.substr(0, 40) + "' is too large");
     return add(Value(*value));
   }
   bool string(std::string& text) { return add(Value(std::move(text))); }
@@ -204,9 +202,9 @@ Result<Value> parse(std::string_view text, std::string_view source, ParseLimits 
   int64_t taken = 0;
   Builder builder(&taken, limits);
   SaxAdapter adapter{builder};
-  const bool ok = nlohmann::json::sax_parse(CountingIterator(text.data(), &taken),
-                                            CountingIterator(text.data() + text.size(), &taken),
-                                            &adapter);
+  const bool ok =
+      nlohmann::json::sax_parse(CountingIterator(text.data(), &taken),
+                                CountingIterator(text.data() + text.size(), &taken), &adapter);
   if (!ok || builder.failed()) {
     if (!builder.failed()) return fail(ErrorCode::internal, "JSON reader stopped without a reason");
     const int64_t offset = std::min<int64_t>(builder.error_offset(), int64_t(text.size()));

@@ -10,9 +10,9 @@
 namespace vramwise::json {
 
 struct ParseLimits {
-  int64_t bytes = int64_t{64} << 20;   // text larger than this is refused before it is read
-  int64_t values = 4'000'000;          // scalars, lists and objects together
-  int depth = 128;                     // nesting
+  int64_t bytes = int64_t{64} << 20;  // text larger than this is refused before it is read
+  int64_t values = 4'000'000;         // scalars, lists and objects together
+  int depth = 128;                    // nesting
 };
 
 // `source` names the text in errors ("config.json", "request"). Errors: invalid_input with line and

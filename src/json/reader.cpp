@@ -103,10 +103,9 @@ Result<int64_t> Reader::integer(int64_t min, int64_t max) const {
                                                 format_integer(max)));
   }
   if (n < min) {
-    return fail(error(ErrorCode::invalid_input, "'" + std::string(last_step(pointer_)) + "' is " +
-                                                    format_integer(n) +
-                                                    ", the smallest accepted is " +
-                                                    format_integer(min)));
+    return fail(error(ErrorCode::invalid_input,
+                      "'" + std::string(last_step(pointer_)) + "' is " + format_integer(n) +
+                          ", the smallest accepted is " + format_integer(min)));
   }
   return n;
 }

@@ -1,7 +1,8 @@
 // The contract of an architecture family: one file in model/archs/ that defines one rule.
 //
-// To add a family: model/archs/<name>.cpp defines `const ArchRule& arch_<name>();` and a golden case
-// under tests/golden/model/. The build finds the file (registry.gen.cpp); nothing else is edited.
+// To add a family: model/archs/<name>.cpp defines `const ArchRule& arch_<name>();` and a golden
+// case under tests/golden/model/. The build finds the file (registry.gen.cpp); nothing else is
+// edited.
 #pragma once
 
 #include <span>

@@ -101,11 +101,10 @@ struct SharedCache {
   bool operator==(const SharedCache&) const = default;
 };
 
-using CacheLayout =
-    std::variant<FullAttention, SlidingWindow, ChunkedLocal, LatentAttention, IndexerKeys,
-                 CompressedAttention, SharedKeyWindow, Mamba1State, Mamba2State, GatedDeltaState,
-                 KimiDeltaState, LightningState, ShortConvState, RwkvState, CrossAttention,
-                 SharedCache>;
+using CacheLayout = std::variant<FullAttention, SlidingWindow, ChunkedLocal, LatentAttention,
+                                 IndexerKeys, CompressedAttention, SharedKeyWindow, Mamba1State,
+                                 Mamba2State, GatedDeltaState, KimiDeltaState, LightningState,
+                                 ShortConvState, RwkvState, CrossAttention, SharedCache>;
 
 // Elements that grow with each token at long context (0 for windows and states), as a fraction
 // elements / per_tokens for compressed caches.
@@ -125,6 +124,9 @@ struct CacheTypes {
 Bytes bytes_at(const CacheLayout& layout, Tokens tokens, const CacheTypes& types);
 // The part that does not depend on the tokens (states, cross attention).
 Bytes fixed_bytes(const CacheLayout& layout, const CacheTypes& types);
+// A window or chunk once it is full; 0 for everything else. What a sequence keeps at any length past
+// every window is fixed_bytes + window_bytes, and growing_elements for each token.
+Bytes window_bytes(const CacheLayout& layout, const CacheTypes& types);
 
 bool is_recurrent(const CacheLayout& layout);
 // "full", "sliding 1024", "latent 512+64", ... for people.

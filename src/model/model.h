@@ -20,8 +20,8 @@ namespace vramwise::model {
 struct RopeTable {
   int64_t positions = 0;
   int64_t rotary_dim = 0;
-  bool float32 = false;   // kept in fp32 by vLLM (MLA, gpt-oss)
-  int64_t sections = 1;   // multimodal rope holds 4 x the positions
+  bool float32 = false;  // kept in fp32 by vLLM (MLA, gpt-oss)
+  int64_t sections = 1;  // multimodal rope holds 4 x the positions
 };
 
 // The parts of a vision tower that decide memory at start-up.
@@ -34,10 +34,10 @@ struct VisionTower {
 
 // How the model looks as a GGUF file and to llama.cpp. Filled by the family's rule.
 struct GgufTraits {
-  std::string architecture;        // general.architecture: "llama", "qwen3moe", …; empty: none known
-  bool ignores_window = false;     // llama.cpp keeps all tokens although the config has a window
-  bool rope_freqs = false;         // the file holds rope_freqs.weight (Llama 3.1 scaling, Phi long)
-  int64_t vocab_rows = 0;          // rows of token_embd when they differ from vocab_size; 0 = same
+  std::string architecture;     // general.architecture: "llama", "qwen3moe", …; empty: none known
+  bool ignores_window = false;  // llama.cpp keeps all tokens although the config has a window
+  bool rope_freqs = false;      // the file holds rope_freqs.weight (Llama 3.1 scaling, Phi long)
+  int64_t vocab_rows = 0;       // rows of token_embd when they differ from vocab_size; 0 = same
 };
 
 struct Model {
@@ -48,13 +48,14 @@ struct Model {
 
   int64_t hidden_size = 0;
   int64_t vocab_size = 0;
-  int64_t max_positions = 0;            // longest context the model itself derives; 0 = unknown
+  int64_t max_positions = 0;  // longest context the model itself derives; 0 = unknown
   std::optional<int64_t> original_positions;  // before rope scaling (longrope, yarn)
+  bool long_rope = false;               // vLLM then takes original_positions unless asked for more
   DType dtype = DType::bfloat16;
   bool tied_head = false;
-  bool embedding_scaled = false;        // hidden states multiplied after the embedding (Gemma)
+  bool embedding_scaled = false;  // hidden states multiplied after the embedding (Gemma)
   bool logit_softcap = false;
-  bool is_encoder_only = false;         // BERT and kin: no cache
+  bool is_encoder_only = false;           // BERT and kin: no cache
   std::optional<int64_t> encoder_layers;  // encoder-decoder models
 
   std::vector<Layer> layers;      // the trunk

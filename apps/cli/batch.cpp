@@ -1,0 +1,46 @@
+#include "apps/cli/batch.h"
+
+#include <fstream>
+#include <iostream>
+
+#include "api/answer.h"
+#include "api/api.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "json/parse.h"
+
+namespace vramwise::cli {
+
+int run_batch(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") {
+    if (host::is_directory(path)) {
+      std::cerr << "error: '" << path << "' is a folder, a file of JSON Lines is needed\n";
+      return 3;
+    }
+    file.open(path);
+    if (!file) {
+      std::cerr << "error: cannot open '" << path << "'\n";
+      return 3;
+    }
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  std::ios::sync_with_stdio(false);
+  bool any_error = false;
+  std::string line;
+  while (std::getline(in, line)) {
+    if (trim(line).empty()) continue;
+    json::Value answer;
+    if (const auto request = json::parse(line, "request")) {
+      answer = api::handle_value(*request, line);
+    } else {
+      answer = api::error_answer(json::Value(), request.error());
+    }
+    if (answer.find("error") != nullptr) any_error = true;
+    std::cout << json::dump(answer) << '\n';
+  }
+  std::cout.flush();
+  return any_error ? 3 : 0;
+}
+
+}  // namespace vramwise::cli

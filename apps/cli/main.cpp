@@ -1,0 +1,319 @@
+// The command line. It turns flags into a JSON request, hands that to the core, and draws the JSON
+// answer: nothing here knows a formula.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <deque>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "api/api.h"
+#include "apps/cli/batch.h"
+#include "apps/cli/options.h"
+#include "apps/cli/terminal.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "json/parse.h"
+#include "report/text.h"
+
+namespace vramwise::cli {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int64_t kRequestLimit = int64_t{64} << 20;
+
+struct Output {
+  std::string color = "auto";
+  int width = 0;
+  bool json = false;
+  bool ascii = false;
+  bool exact = false;
+  bool exit_zero = false;
+  bool print_request = false;
+  int verbosity = 0;
+
+  report::Style style(bool for_stderr = false) const {
+    report::Style s = detect_style(color, width, ascii, for_stderr);
+    s.exact = exact;
+    s.verbosity = verbosity;
+    return s;
+  }
+};
+
+// One question on the command line: `plan`, `explain`, `inspect`.
+struct Question {
+  std::string ask;
+  std::string model;
+  std::string request_file;
+  json::Value extra = json::Value::object();  // members of one ask alone
+  // One slot per option row; deque because CLI11 keeps references.
+  std::deque<std::vector<std::string>> values;
+};
+
+int show(const json::Value& answer, const Output& output, bool explain) {
+  if (output.json) {
+    std::cout << json::dump(answer, 2) << "\n";
+  } else if (answer.find("error") != nullptr) {
+    std::cerr << report::error_text(answer, output.style(true));
+  } else {
+    const report::Style style = output.style();
+    std::cout << (explain ? report::explain_text(answer, style) : report::to_text(answer, style));
+  }
+  std::cout.flush();
+  const int status = api::exit_status(answer);
+  return output.exit_zero && status == 1 ? 0 : status;
+}
+
+int show_error(const Error& error, const Output& output) {
+  json::Value answer = json::Value::object();
+  answer.set("schema_version", 1);
+  json::Value block = json::Value::object();
+  block.set("code", to_string(error.code));
+  block.set("message", error.message);
+  const std::string where = error.where.to_text();
+  if (!where.empty()) block.set("where", where);
+  json::Value hints = json::Value::array();
+  for (const std::string& hint : error.hints) hints.push(hint);
+  block.set("hints", std::move(hints));
+  answer.set("error", std::move(block));
+  return show(answer, output, false);
+}
+
+Result<json::Value> build_request(const Question& question) {
+  json::Value request = json::Value::object();
+  request.set("schema_version", 1);
+  request.set("ask", question.ask == "explain" ? "plan" : question.ask);
+  if (!question.request_file.empty()) {
+    TRY_ASSIGN(const std::string text, host::read_file(question.request_file, kRequestLimit));
+    TRY_ASSIGN(request, json::parse(text, question.request_file));
+    if (!request.is_object()) {
+      return fail(Error(ErrorCode::invalid_input, "a request must be a JSON object")
+                      .at(question.request_file));
+    }
+    if (request.find("ask") == nullptr && question.ask != "explain") request.set("ask", question.ask);
+  }
+  if (!question.model.empty()) {
+    json::Value model = json::Value::object();
+    // Something that is on disk, or looks like a path, is a path; everything else is a name.
+    const bool path_like = starts_with(question.model, "./") ||
+                           starts_with(question.model, "../") || starts_with(question.model, "/") ||
+                           starts_with(question.model, "~") || ends_with(question.model, ".json") ||
+                           ends_with(question.model, ".gguf") ||
+                           ends_with(question.model, ".safetensors");
+    if (path_like || host::exists(question.model)) {
+      TRY_ASSIGN(model, host::model_from_path(question.model));
+    } else {
+      model.set("ref", question.model);
+    }
+    request.set("model", std::move(model));
+  }
+  for (const json::Member& member : question.extra.as_object()) {
+    if (request.find(member.key) == nullptr) request.set(member.key, member.value);
+  }
+  const auto options = request_options();
+  for (size_t i = 0; i < options.size(); ++i) {
+    const std::string flag(options[i].names.substr(options[i].names.find("--")));
+    for (const std::string& value : question.values[i]) {
+      TRY(options[i].apply(request, value, flag));
+    }
+  }
+  return request;
+}
+
+int answer_question(const Question& question, const Output& output) {
+  auto request = build_request(question);
+  if (!request) return show_error(request.error(), output);
+  if (output.print_request) {
+    std::cout << json::dump(*request, 2) << "\n";
+    return 0;
+  }
+  return show(api::handle_value(*request), output, question.ask == "explain");
+}
+
+void add_output_options(CLI::App& command, Output& output) {
+  command.add_flag("--json", output.json, "one JSON document on standard output")->group("Output");
+  command.add_flag("-v", output.verbosity, "more: -v all assumptions, -vv formulas")
+      ->group("Output");
+  command.add_flag("--exact", output.exact, "whole bytes")->group("Output");
+  command.add_option("--color", output.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN")
+      ->group("Output");
+  command.add_option("--width", output.width, "columns (default: the terminal's)")
+      ->check(CLI::Range(20, 1000))
+      ->type_name("N")
+      ->group("Output");
+  command.add_flag("--ascii", output.ascii, "no characters beyond ASCII")->group("Output");
+  command.add_flag("--exit-zero", output.exit_zero, "exit 0 also when it does not fit")
+      ->group("Output");
+}
+
+void add_question_options(CLI::App& command, Question& question, Output& output) {
+  command.add_option("MODEL", question.model,
+                     "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), a config.json or its folder");
+  for (const OptionSpec& spec : request_options()) {
+    question.values.emplace_back();
+    auto* option =
+        command.add_option(std::string(spec.names), question.values.back(), std::string(spec.help))
+            ->type_name(std::string(spec.value))
+            ->group(std::string(spec.group))
+            ->allow_extra_args(false);
+    if (spec.repeatable) {
+      option->take_all();
+    } else {
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+  }
+  command.add_option("--request", question.request_file, "a JSON request; - reads standard input")
+      ->type_name("FILE")
+      ->group("Output");
+  command.add_flag("--print-request", output.print_request, "the JSON that the flags mean")
+      ->group("Output");
+  add_output_options(command, output);
+}
+
+// Flags close to an unknown one, for the error message.
+std::vector<std::string> similar_flags(const CLI::App& command, const std::string& token) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return nearest_names(token.substr(0, token.find('=')), views, 2);
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output& output) {
+  const report::Style style = output.style(true);
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  std::string message = error.what();
+  while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
+  std::cerr << report::paint(style, report::Ink::red, "error:") << " " << report::safe(message)
+            << "\n";
+  for (const std::string& token : app.remaining(true)) {
+    for (const std::string& near : similar_flags(command, token)) {
+      std::cerr << "  help: an option with a similar name exists: " << near << "\n";
+    }
+    if (chosen.empty()) {
+      std::vector<std::string> names;
+      for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+      const std::vector<std::string_view> views(names.begin(), names.end());
+      for (const std::string& near : nearest_names(token, views, 1)) {
+        std::cerr << "  help: a command with a similar name exists: " << near << "\n";
+      }
+    }
+    break;
+  }
+  std::cerr << "  help: vramwise " << (chosen.empty() ? "" : command.get_name() + " ")
+            << "--help\n";
+  return kUsage;
+}
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  vramwise plan llama-3.1-70b --weights Q4_K_M --engine llama.cpp \\\n"
+    "      --gpu h100-sxm --ctx 64k --concurrency 2\n"
+    "  vramwise plan Qwen/Qwen3-30B-A3B --gpu rtx-5090 --ctx 32k\n"
+    "  vramwise explain ./config.json --gpu a100-sxm4-80 --count 2\n"
+    "  vramwise inspect deepseek-v3\n"
+    "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
+    "3 input; 4 unknown name; 70 a bug of ours; 130 interrupted.\n";
+
+int run(int argc, char** argv) {
+  CLI::App app{"Where every byte of GPU memory goes before you pay for the GPU."};
+  app.name("vramwise");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "vramwise " + std::string(api::version()));
+  app.require_subcommand(0, 1);
+  Output output;
+
+  std::deque<Question> questions;
+  const auto add_question = [&](const char* name, const char* help) {
+    questions.push_back({});
+    questions.back().ask = name;
+    CLI::App* command = app.add_subcommand(name, help);
+    add_question_options(*command, questions.back(), output);
+    return command;
+  };
+  std::vector<CLI::App*> asks = {
+      add_question("plan", "budget, verdict, capacity and what would help"),
+      add_question("explain", "every row of the budget with its formula, numbers and source"),
+      add_question("inspect", "a model: exact parameters, tensors, cache of each layer"),
+      add_question("max", "the largest context, concurrency, batch, … that fits"),
+      add_question("gpus", "which GPUs hold it, cheapest first"),
+      add_question("models", "which models of the catalog a GPU holds"),
+  };
+  std::string max_of = "context";
+  asks[3]
+      ->add_option("--of", max_of, "context, concurrency, batch, lora or weights (default context)")
+      ->type_name("WHAT")
+      ->group("Question");
+  int max_count = 0;
+  asks[4]
+      ->add_option("--max-count", max_count, "most GPUs of one kind (default 8)")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N")
+      ->group("Question");
+
+  std::string catalog_kind;
+  std::string catalog_name;
+  CLI::App* catalog = app.add_subcommand("catalog", "what is known: gpus, models, weights, …");
+  catalog->add_option("KIND", catalog_kind, "gpus, models, weights, engines, families, instances");
+  catalog->add_option("NAME", catalog_name, "show this entry with its sources");
+  add_output_options(*catalog, output);
+
+  std::string batch_file;
+  CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
+  batch->add_option("FILE", batch_file, "requests, one a line; - reads standard input")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    app.exit(e, std::cout, std::cerr);
+    return 0;
+  } catch (const CLI::CallForAllHelp& e) {
+    app.exit(e, std::cout, std::cerr);
+    return 0;
+  } catch (const CLI::CallForVersion& e) {
+    app.exit(e, std::cout, std::cerr);
+    return 0;
+  } catch (const CLI::ParseError& e) {
+    return usage_error(app, e, output);
+  }
+
+  for (size_t i = 0; i < asks.size(); ++i) {
+    if (!asks[i]->parsed()) continue;
+    if (questions[i].ask == "max") questions[i].extra.set("of", max_of);
+    if (max_count > 0) questions[i].extra.set("max_count", max_count);
+    if (questions[i].model.empty() && questions[i].request_file.empty() &&
+        questions[i].ask != "models") {
+      std::cerr << "error: no model given\n  help: vramwise " << questions[i].ask
+                << " MODEL …, or --request FILE\n  help: vramwise catalog models\n";
+      return kUsage;
+    }
+    return answer_question(questions[i], output);
+  }
+  if (catalog->parsed()) {
+    json::Value request = json::Value::object();
+    request.set("ask", "catalog");
+    if (!catalog_kind.empty()) request.set("kind", catalog_kind);
+    if (!catalog_name.empty()) request.set("name", catalog_name);
+    return show(api::handle_value(request), output, false);
+  }
+  if (batch->parsed()) return run_batch(batch_file);
+  std::cerr << app.help();
+  return kUsage;
+}
+
+}  // namespace
+}  // namespace vramwise::cli
+
+int main(int argc, char** argv) {
+  try {
+    return vramwise::cli::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "error: a bug in vramwise: " << e.what()
+              << "\n  help: please report it with the command line and `vramwise --version`\n";
+    return 70;
+  }
+}

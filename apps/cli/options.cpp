@@ -1,0 +1,139 @@
+#include "apps/cli/options.h"
+
+#include <array>
+
+#include "apps/cli/sizes.h"
+#include "base/text.h"
+#include "json/parse.h"
+
+namespace vramwise::cli {
+namespace {
+
+using json::Value;
+
+Value& part(Value& request, std::string_view name) {
+  Value* found = request.find(name);
+  return found != nullptr ? *found : request.set(name, Value::object());
+}
+
+Result<bool> set_text(Value& object, std::string_view key, const std::string& value) {
+  object.set(key, value);
+  return true;
+}
+
+Result<bool> set_count(Value& object, std::string_view key, const std::string& value,
+                       std::string_view flag) {
+  const auto n = parse_integer(value);
+  if (!n) {
+    return fail(
+        Error(ErrorCode::invalid_input, "'" + value.substr(0, 40) + "' is not a whole number")
+            .at(std::string(flag)));
+  }
+  object.set(key, *n);
+  return true;
+}
+
+// "name=value" with the value as JSON where it is JSON, else as text.
+Result<bool> set_pair(Value& object, const std::string& pair, std::string_view flag, bool typed) {
+  const size_t equals = pair.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return fail(Error(ErrorCode::invalid_input, "'" + pair.substr(0, 60) + "' is not NAME=VALUE")
+                    .at(std::string(flag)));
+  }
+  const std::string value = pair.substr(equals + 1);
+  Value parsed(value);
+  if (typed) {
+    if (auto json = json::parse(value, flag)) parsed = std::move(*json);
+  }
+  object.set(pair.substr(0, equals), std::move(parsed));
+  return true;
+}
+
+constexpr std::array kOptions = {
+    OptionSpec{
+        "-w,--weights", "FORMAT", "Model",
+        "stored weight format: bf16, fp8, awq, gptq-int4, nvfp4, Q4_K_M, …\n"
+        "(default: what the model's own files say)",
+        false,
+        [](Value& r, const std::string& v, std::string_view) { return set_text(r, "weights", v); }},
+    OptionSpec{"--assume-family", "TYPE", "Model",
+               "treat an unknown architecture as this model_type", false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 return set_text(part(r, "model"), "assume_family", v);
+               }},
+    OptionSpec{"--override", "KEY=VALUE", "Model", "replace one key of the model's config", true,
+               [](Value& r, const std::string& v, std::string_view flag) {
+                 return set_pair(part(part(r, "model"), "overrides"), v, flag, true);
+               }},
+    OptionSpec{"-g,--gpu", "ID", "Hardware", "GPU, as in `vramwise catalog gpus`; none = CPU only",
+               false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 return set_text(part(r, "hardware"), "gpu", v);
+               }},
+    OptionSpec{"-n,--count", "N", "Hardware", "number of GPUs (default 1)", false,
+               [](Value& r, const std::string& v, std::string_view flag) {
+                 return set_count(part(r, "hardware"), "count", v, flag);
+               }},
+    OptionSpec{"--total", "SIZE", "Hardware",
+               "memory of each card as the driver shows it (24GiB, 24GB)", false,
+               [](Value& r, const std::string& v, std::string_view flag) -> Result<bool> {
+                 TRY_ASSIGN(const int64_t bytes, parse_bytes(v, flag));
+                 part(r, "hardware").set("total_bytes", bytes);
+                 return true;
+               }},
+    OptionSpec{"--used", "SIZE", "Hardware", "memory of each card that others hold already", false,
+               [](Value& r, const std::string& v, std::string_view flag) -> Result<bool> {
+                 TRY_ASSIGN(const int64_t bytes, parse_bytes(v, flag));
+                 part(r, "hardware").set("used_bytes", bytes);
+                 return true;
+               }},
+    OptionSpec{"--ram", "SIZE", "Hardware", "host memory", false,
+               [](Value& r, const std::string& v, std::string_view flag) -> Result<bool> {
+                 TRY_ASSIGN(const int64_t bytes, parse_bytes(v, flag));
+                 part(r, "hardware").set("ram_bytes", bytes);
+                 return true;
+               }},
+    OptionSpec{"--backend", "NAME", "Hardware",
+               "cuda, rocm, vulkan, metal, sycl, rpc or cpu (default: by the card's vendor)", false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 return set_text(part(r, "hardware"), "backend", v);
+               }},
+    OptionSpec{"-c,--ctx", "TOKENS", "Workload",
+               "tokens of one sequence, prompt and answer: 8192, 64k, 1M (binary)", false,
+               [](Value& r, const std::string& v, std::string_view flag) -> Result<bool> {
+                 TRY_ASSIGN(const int64_t tokens, parse_tokens(v, flag));
+                 part(r, "workload").set("sequence_tokens", tokens);
+                 return true;
+               }},
+    OptionSpec{"-u,--concurrency", "N", "Workload", "sequences at the same time (users)", false,
+               [](Value& r, const std::string& v, std::string_view flag) -> Result<bool> {
+                 TRY_ASSIGN(const int64_t n, parse_tokens(v, flag));
+                 part(r, "workload").set("concurrency", n);
+                 return true;
+               }},
+    OptionSpec{"-e,--engine", "NAME", "Engine",
+               "vllm, llama.cpp, sglang, trtllm, ollama, transformers (default vllm)", false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 return set_text(part(r, "engine"), "name", v);
+               }},
+    OptionSpec{"--engine-version", "V", "Engine",
+               "as the engine prints it: 0.21.0, b9200 (default: the newest profile)", false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 return set_text(part(r, "engine"), "version", v);
+               }},
+    OptionSpec{"-o,--option", "NAME=VALUE", "Engine",
+               "an option by the engine's own name: max_num_seqs=64, kv_cache_dtype=fp8", true,
+               [](Value& r, const std::string& v, std::string_view flag) {
+                 return set_pair(part(part(r, "engine"), "options"), v, flag, true);
+               }},
+    OptionSpec{"--env", "NAME=VALUE", "Engine", "an environment variable of the engine", true,
+               [](Value& r, const std::string& v, std::string_view flag) {
+                 return set_pair(part(part(r, "engine"), "env"), v, flag, false);
+               }},
+};
+
+}  // namespace
+
+std::span<const OptionSpec> request_options() { return kOptions; }
+
+}  // namespace vramwise::cli

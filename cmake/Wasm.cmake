@@ -1,0 +1,28 @@
+# vramwise.wasm: a reactor module (no main) that exports the C interface of include/vramwise/vramwise.h.
+add_executable(vramwise_wasm apps/wasm/runtime.cpp)
+target_link_libraries(vramwise_wasm PRIVATE vramwise::api vramwise_core_flags)
+set_target_properties(vramwise_wasm PROPERTIES OUTPUT_NAME vramwise SUFFIX .wasm)
+target_link_options(
+  vramwise_wasm
+  PRIVATE
+  -mexec-model=reactor
+  LINKER:--export=vramwise_alloc
+  LINKER:--export=vramwise_free
+  LINKER:--export=vramwise_handle
+  # The stack lies below the data: an overflow traps instead of overwriting the data.
+  LINKER:-z,stack-size=1048576
+  LINKER:--stack-first
+  LINKER:--gc-sections
+  LINKER:--strip-all)
+
+enable_testing()
+find_program(VRAMWISE_NODE node NO_CMAKE_FIND_ROOT_PATH)
+set(VRAMWISE_NATIVE ${PROJECT_SOURCE_DIR}/build/release/bin/vramwise
+    CACHE FILEPATH "Native binary whose answers the module must repeat")
+if(VRAMWISE_NODE)
+  foreach(script module_test golden)
+    add_test(NAME wasm_${script} COMMAND ${VRAMWISE_NODE} --no-warnings
+                                         ${PROJECT_SOURCE_DIR}/tests/wasm/${script}.mjs
+                                         $<TARGET_FILE:vramwise_wasm> ${VRAMWISE_NATIVE})
+  endforeach()
+endif()

@@ -1,0 +1,22 @@
+// The one contract: a JSON request in, a JSON answer out (docs/json-contract.md). The command line,
+// the page, the C ABI and the npm module all speak this.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "json/value.h"
+
+namespace vramwise::api {
+
+// Always answers one JSON object; an error is an answer. Never throws, never aborts on input.
+std::string handle(std::string_view request);
+json::Value handle_value(const json::Value& request, std::string_view text = {});
+
+// Outcome as a process exit status: 0 fits, tight or answered; 1 no; 3, 4, 70 for errors.
+int exit_status(const json::Value& answer);
+
+// "0.1.0"
+std::string_view version();
+
+}  // namespace vramwise::api

@@ -1,0 +1,120 @@
+#include "api/asks.h"
+
+#include <array>
+#include <vector>
+
+#include "api/answer.h"
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "model/from_config.h"
+#include "plan/plan.h"
+
+namespace vramwise::api {
+namespace {
+
+using json::Value;
+
+Result<Value> ask_plan(const json::Reader& request, const Value& id) {
+  TRY_ASSIGN(const plan::Request question, plan::read_request(request));
+  TRY_ASSIGN(const plan::Plan plan, plan::make_plan(question));
+  return plan_answer(id, plan);
+}
+
+// What a model is: tensors, caches, their cost per token. Needs no hardware and no engine.
+Result<Value> ask_inspect(const json::Reader& request, const Value& id) {
+  Value with_hardware = request.value();
+  // The request reader wants a machine; inspecting needs none.
+  if (with_hardware.find("hardware") == nullptr) {
+    Value none = Value::object();
+    none.set("gpu", "none");
+    with_hardware.set("hardware", std::move(none));
+  }
+  TRY_ASSIGN(const plan::Request question,
+             plan::read_request(json::Reader(with_hardware, "request")));
+  Notes notes = question.notes;
+  std::string format;
+  TRY_ASSIGN(const auto model, plan::resolve_model(question.model, format, notes));
+  if (!question.weights.empty()) format = question.weights;
+  TRY_ASSIGN(const weights::Weights weights, weights::choose_weights(*model, format));
+  Value answer = answer_head(id);
+  answer.set("model", model_block(*model, weights));
+  answer.set("inspect", inspect_block(*model, weights));
+  notes.append(model->notes);
+  notes.append(weights.notes);
+  Value assumptions = Value::array();
+  for (const Note& note : notes.assumptions) {
+    Value item = Value::object();
+    item.set("id", note.id);
+    item.set("text", note.text);
+    assumptions.push(std::move(item));
+  }
+  answer.set("assumptions", std::move(assumptions));
+  return answer;
+}
+
+struct CatalogKind {
+  std::string_view plural;
+  catalog::Kind kind;
+};
+constexpr std::array kCatalogKinds = {
+    CatalogKind{"engines", catalog::Kind::engine}, CatalogKind{"gpus", catalog::Kind::gpu},
+    CatalogKind{"instances", catalog::Kind::instance}, CatalogKind{"models", catalog::Kind::model}};
+
+// {"ask":"catalog","kind":"gpus"} lists ids; with "name" it answers the entry.
+Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
+  TRY_ASSIGN(const auto kind_name, request.optional_string({"kind"}));
+  TRY_ASSIGN(const auto name, request.optional_string({"name"}));
+  Value block = Value::object();
+  if (!kind_name) {
+    for (const CatalogKind& k : kCatalogKinds) {
+      block.set(k.plural, int64_t(catalog::ids(k.kind).size()));
+    }
+    block.set("weights", int64_t(weights::formats().size()));
+    block.set("families", int64_t(model::known_model_types().size()));
+  } else if (*kind_name == "weights") {
+    Value list = Value::array();
+    for (const weights::FormatInfo& format : weights::formats()) {
+      Value item = Value::object();
+      item.set("id", format.id);
+      item.set("description", format.description);
+      list.push(std::move(item));
+    }
+    block.set("weights", std::move(list));
+  } else if (*kind_name == "families") {
+    Value list = Value::array();
+    for (const std::string_view type : model::known_model_types()) list.push(type);
+    block.set("families", std::move(list));
+  } else {
+    const CatalogKind* found = nullptr;
+    for (const CatalogKind& k : kCatalogKinds) {
+      if (*kind_name == k.plural || *kind_name == catalog::to_string(k.kind)) found = &k;
+    }
+    if (found == nullptr) {
+      return fail(Error(ErrorCode::not_found, "unknown catalog '" + kind_name->substr(0, 60) + "'")
+                      .at("kind")
+                      .hint("catalogs: engines, families, gpus, instances, models, weights"));
+    }
+    if (name) {
+      TRY_ASSIGN(catalog::Entry entry, catalog::find(found->kind, *name));
+      block.set("entry", std::move(entry.value));
+    } else {
+      Value list = Value::array();
+      for (const std::string_view entry : catalog::ids(found->kind)) list.push(entry);
+      block.set(found->plural, std::move(list));
+    }
+  }
+  Value answer = answer_head(id);
+  answer.set("catalog", std::move(block));
+  return answer;
+}
+
+constexpr std::array kAsks = {Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare},
+                              Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},
+                              Ask{"inspect", ask_inspect}, Ask{"max", ask_max},
+                              Ask{"models", ask_models},   Ask{"plan", ask_plan}};
+
+}  // namespace
+
+std::span<const Ask> asks() { return kAsks; }
+
+}  // namespace vramwise::api

@@ -1,0 +1,210 @@
+// The asks that decide: max, gpus, models, compare.
+#include <algorithm>
+
+#include "api/answer.h"
+#include "api/asks.h"
+#include "base/text.h"
+#include "plan/bounds.h"
+#include "plan/choices.h"
+#include "plan/sentence.h"
+
+namespace vramwise::api {
+namespace {
+
+using json::Value;
+
+// A request without "hardware" or "model" where the ask supplies or ignores it.
+Value with_default(const Value& request, std::string_view key, Value fallback) {
+  Value changed = request;
+  if (changed.find(key) == nullptr) changed.set(key, std::move(fallback));
+  return changed;
+}
+
+Value one_member(std::string_view key, Value value) {
+  Value object = Value::object();
+  object.set(key, std::move(value));
+  return object;
+}
+
+Value choice_block(const plan::GpuChoice& choice) {
+  Value item = Value::object();
+  item.set("gpu", choice.gpu);
+  item.set("count", choice.count);
+  if (!choice.layout.label.empty()) item.set("layout", choice.layout.label);
+  Value options = Value::object();
+  for (const auto& [name, value] : choice.layout.options) options.set(name, value);
+  if (!choice.layout.options.empty()) item.set("options", std::move(options));
+  item.set("outcome", plan::to_string(choice.verdict.outcome));
+  if (choice.users >= 0) item.set("users", choice.users);
+  item.set("taken_bytes", choice.taken);
+  item.set("free_bytes", choice.free);
+  if (choice.price) {
+    item.set("usd_per_hour", choice.price->usd_per_hour);
+    item.set("offer", choice.price->offer);
+    item.set("price_date", choice.price->date);
+  }
+  item.set("pareto", choice.pareto);
+  return item;
+}
+
+std::string counted_card(const plan::GpuChoice& choice) {
+  return (choice.count > 1 ? format_integer(choice.count) + " x " : "") + choice.gpu;
+}
+
+}  // namespace
+
+Result<Value> ask_max(const json::Reader& request, const Value& id) {
+  TRY_ASSIGN(const auto name, request.optional_string({"of"}));
+  TRY_ASSIGN(const plan::Of of, plan::of_from_name(name.value_or("context")));
+  TRY_ASSIGN(const plan::Request question, plan::read_request(request));
+  TRY_ASSIGN(const plan::Resolved resolved, plan::resolve(question));
+  TRY_ASSIGN(const plan::Bound bound, plan::find_bound(resolved, of));
+  Value block = Value::object();
+  block.set("of", plan::to_string(of));
+  std::string sentence;
+  const std::string on = " on " + plan::describe(resolved.hardware);
+  if (of == plan::Of::weights) {
+    if (!bound.format.empty()) block.set("format", bound.format);
+    sentence = bound.format.empty()
+                   ? "No weight format of " + std::string(resolved.engine->name()) + " fits" + on
+                   : "The best format that fits" + on + " is " + bound.format;
+  } else {
+    block.set("value", bound.value);
+    block.set("likely_value", bound.likely_value);
+    block.set("at_limit", bound.at_limit);
+    const std::string unit = of == plan::Of::context       ? " tokens a sequence"
+                             : of == plan::Of::concurrency ? " users"
+                             : of == plan::Of::batch       ? " batch tokens"
+                                                           : " adapter slots";
+    sentence = bound.value > 0
+                   ? format_grouped(bound.value) + unit + " fit" + on
+                   : "Not even one" + std::string(of == plan::Of::concurrency ? " user" : "") +
+                         " fits" + on;
+    if (bound.likely_value > bound.value) {
+      sentence += " for certain, " + format_grouped(bound.likely_value) + " inside the error bars";
+    }
+    if (bound.at_limit) {
+      sentence += of == plan::Of::context ? ": the model's own limit, memory is not what bounds it"
+                                          : ": the search's limit, memory is not what bounds it";
+    }
+  }
+  block.set("answer", sentence);
+  if (!bound.binding.empty()) block.set("binding", bound.binding);
+  if (!bound.explanation.empty()) block.set("explanation", bound.explanation);
+  Value answer = answer_head(id);
+  if (bound.plan) block.set("plan", plan_answer(Value(), *bound.plan));
+  answer.set("max", std::move(block));
+  return answer;
+}
+
+Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
+  // The machine is what is asked for; "hardware" may still carry a limit on the count.
+  const Value filled = with_default(request.value(), "hardware", one_member("gpu", "h100-sxm"));
+  TRY_ASSIGN(const plan::Request question, plan::read_request(json::Reader(filled, "request")));
+  TRY_ASSIGN(const plan::Resolved resolved, plan::resolve(question));
+  plan::GpuSearchOptions options;
+  TRY_ASSIGN(const int64_t most, request.integer_or({"max_count"}, 8, 1, 64));
+  options.max_count = int(most);
+  TRY_ASSIGN(options.include_tight, request.boolean_or({"include_tight"}, false));
+  if (const auto only = request.find("only")) {
+    TRY_ASSIGN(const auto items, only->items());
+    for (const json::Reader& item : items) {
+      TRY_ASSIGN(std::string gpu, item.string());
+      options.only.push_back(std::move(gpu));
+    }
+  }
+  TRY_ASSIGN(const plan::GpuSearch search, plan::find_gpus(resolved, options));
+  Value block = Value::object();
+  std::string sentence;
+  const auto cheapest = std::find_if(search.choices.begin(), search.choices.end(),
+                                     [](const plan::GpuChoice& c) { return c.price.has_value(); });
+  if (search.choices.empty()) {
+    sentence = "No GPU of the catalog holds it, up to " + format_integer(most) + " of a kind";
+    if (search.nearest) {
+      sentence += "; nearest is " + counted_card(*search.nearest) + ", short by " +
+                  format_bytes(search.nearest->verdict.shortfall);
+      block.set("nearest", choice_block(*search.nearest));
+    }
+  } else if (cheapest != search.choices.end()) {
+    sentence = "Cheapest to rent: " + counted_card(*cheapest) + " at $" +
+               format_fixed(cheapest->price->usd_per_hour, 2) + " an hour (" +
+               cheapest->price->offer + ", price of " + cheapest->price->date + ")";
+    if (cheapest->users >= 0) sentence += ", " + format_grouped(cheapest->users) + " users";
+  } else {
+    sentence = "Smallest that holds it: " + counted_card(search.choices.front());
+  }
+  block.set("answer", sentence);
+  block.set("plans_tried", search.tried);
+  Value list = Value::array();
+  for (const plan::GpuChoice& choice : search.choices) list.push(choice_block(choice));
+  block.set("choices", std::move(list));
+  Value answer = answer_head(id);
+  answer.set("gpus", std::move(block));
+  return answer;
+}
+
+Result<Value> ask_models(const json::Reader& request, const Value& id) {
+  const Value filled = with_default(request.value(), "model", one_member("ref", "any"));
+  TRY_ASSIGN(const plan::Request question, plan::read_request(json::Reader(filled, "request")));
+  TRY_ASSIGN(const auto choices, plan::find_models(question));
+  Value block = Value::object();
+  block.set("answer", choices.empty()
+                          ? std::string("No model of the catalog fits with this workload")
+                          : format_grouped(int64_t(choices.size())) +
+                                " models of the catalog fit; the largest is " +
+                                choices.front().model + " in " + choices.front().format);
+  Value list = Value::array();
+  for (const plan::ModelChoice& choice : choices) {
+    Value item = Value::object();
+    item.set("model", choice.model);
+    item.set("weights", choice.format);
+    item.set("parameters", choice.parameters);
+    item.set("active_parameters", choice.active_parameters);
+    if (choice.users >= 0) item.set("users", choice.users);
+    if (choice.longest_sequence >= 0) item.set("longest_sequence_tokens", choice.longest_sequence);
+    item.set("free_bytes", choice.free);
+    list.push(std::move(item));
+  }
+  block.set("choices", std::move(list));
+  Value answer = answer_head(id);
+  answer.set("models", std::move(block));
+  return answer;
+}
+
+// {"ask":"compare","a":{…request…},"b":{…}}: two answers and their differences part by part.
+Result<Value> ask_compare(const json::Reader& request, const Value& id) {
+  Value block = Value::object();
+  Value totals[2];
+  std::string sentences[2];
+  const char* const names[] = {"a", "b"};
+  for (int i = 0; i < 2; ++i) {
+    TRY_ASSIGN(const json::Reader side, request.require({names[i]}));
+    auto question = plan::read_request(side);
+    if (!question) return fail(std::move(question.error()));
+    TRY_ASSIGN(const plan::Plan plan, plan::make_plan(*question, plan::Levers::skip));
+    Value answer = plan_answer(Value(), plan);
+    totals[i] = *answer.find("totals");
+    sentences[i] = plan::sentence(plan);
+    block.set(names[i], std::move(answer));
+  }
+  Value difference = Value::object();
+  for (const json::Member& member : totals[0].as_object()) {
+    const Value* other = totals[1].find(member.key);
+    if (other != nullptr && member.value.is_integer() && other->is_integer()) {
+      difference.set(member.key,
+                     saturating_subtract(other->as_integer(), member.value.as_integer()));
+    }
+  }
+  block.set("difference", std::move(difference));
+  const Value* total = block.find("difference")->find("total_bytes");
+  const int64_t more = total != nullptr ? total->as_integer() : 0;
+  block.set("answer", more == 0
+                          ? std::string("Both take the same on the fullest card")
+                          : "The second takes " + format_bytes(Bytes(more < 0 ? -more : more)) +
+                                (more < 0 ? " less" : " more") + " on the fullest card");
+  Value answer = answer_head(id);
+  answer.set("compare", std::move(block));
+  return answer;
+}
+
+}  // namespace vramwise::api

@@ -1,0 +1,76 @@
+#include "api/api.h"
+
+#include "api/answer.h"
+#include "api/asks.h"
+#include "base/text.h"
+#include "json/parse.h"
+
+#ifndef VRAMWISE_VERSION
+#define VRAMWISE_VERSION "0.0.0"
+#endif
+
+namespace vramwise::api {
+namespace {
+
+Result<json::Value> answer_ask(const json::Reader& request, const json::Value& id) {
+  if (!request.is_object()) {
+    return fail(request.error(ErrorCode::invalid_input,
+                              "a request must be a JSON object, not " +
+                                  std::string(json::to_string(request.value().kind()))));
+  }
+  TRY_ASSIGN(const auto name, request.optional_string({"ask"}));
+  const std::string ask = name.value_or("plan");
+  std::vector<std::string_view> known;
+  for (const Ask& candidate : asks()) {
+    if (candidate.name == ask) return candidate.answer(request, id);
+    known.push_back(candidate.name);
+  }
+  Error error(ErrorCode::unsupported, "unknown question '" + ask.substr(0, 60) + "'");
+  for (const std::string& near : nearest_names(ask, known, 1)) {
+    error.hints.push_back("a question with a similar name exists: " + near);
+  }
+  error.hints.push_back("questions: " + join({known.begin(), known.end()}, ", "));
+  return fail(std::move(error).at("ask"));
+}
+
+}  // namespace
+
+json::Value handle_value(const json::Value& request, std::string_view text) {
+  const json::Value* given_id = request.find("id");
+  const json::Value id = given_id != nullptr ? *given_id : json::Value();
+  auto answer = answer_ask(json::Reader(request, "request", text), id);
+  if (!answer) return error_answer(id, answer.error());
+  const std::string pointer = find_too_large(*answer);
+  if (!pointer.empty()) {
+    return error_answer(
+        id, Error(ErrorCode::too_large,
+                  "the answer holds a number beyond 2^53 - 1, larger than any real machine's")
+                .at(Where{"answer", pointer, 0, 0, -1})
+                .hint("ask for fewer tokens, sequences or layers"));
+  }
+  return std::move(*answer);
+}
+
+std::string handle(std::string_view request) {
+  const auto value = json::parse(request, "request");
+  if (!value) return json::dump(error_answer(json::Value(), value.error()));
+  return json::dump(handle_value(*value, request));
+}
+
+int exit_status(const json::Value& answer) {
+  if (const json::Value* error = answer.find("error")) {
+    const json::Value* code = error->find("code");
+    const std::string name = code != nullptr ? code->as_string() : "";
+    if (name == to_string(ErrorCode::not_found)) return 4;
+    if (name == to_string(ErrorCode::internal)) return 70;
+    return 3;
+  }
+  const json::Value* outcome = answer.find("outcome");
+  if (outcome == nullptr) return 0;
+  const std::string& word = outcome->as_string();
+  return word == "does_not_fit" || word == "refuses_to_start" ? 1 : 0;
+}
+
+std::string_view version() { return VRAMWISE_VERSION; }
+
+}  // namespace vramwise::api

@@ -1,0 +1,30 @@
+// What the ending of a repository's name says about how its weights are stored.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "json/value.h"
+
+namespace vramwise::catalog {
+
+struct StoredFormat {
+  std::string weights;              // a format id where config.json would say nothing (GGUF, bf16)
+  json::Value quantization_config;  // as such repositories usually have it; null: none
+  std::string description;          // one sentence: what was assumed
+};
+
+struct FormatEnding {
+  size_t length = 0;  // of the ending, with its hyphen
+  StoredFormat format;
+};
+
+// "-FP8-dynamic", "-AWQ", "-GPTQ-Int4", "-NVFP4", "-bnb-4bit", "-quantized.w8a8", "-GGUF" … at the
+// end of `name`. The same ending means different things from different publishers ("nvidia/").
+std::optional<FormatEnding> format_ending(std::string_view publisher, std::string_view name);
+
+// "q4_K_M", "UD-Q4_K_XL", "IQ4_XS", "fp16": the type of a GGUF file in the spelling of llama.cpp.
+std::optional<std::string> gguf_type(std::string_view text);
+
+}  // namespace vramwise::catalog

@@ -1,0 +1,49 @@
+#include "engines/llamacpp/rules.h"
+
+#include <string>
+
+namespace vramwise::engines::llamacpp {
+
+Result<Rules> rules_for(const json::Value& profile, int build) {
+  Rules rules;
+  const json::Value* table = profile.find("rules");
+  if (table == nullptr || !table->is_object()) {
+    return fail(ErrorCode::internal, "the profile of llama.cpp has no rules");
+  }
+  rules.build = build;
+  bool complete = true;
+  // A build that is not given has everything.
+  const auto since = [&](std::string_view name) {
+    const json::Value* first = table->find(name);
+    if (first == nullptr || !first->is_integer()) {
+      complete = false;
+      return true;
+    }
+    return build == 0 || build >= first->as_integer();
+  };
+  rules.fused_glu = since("fused_glu");
+  rules.cache_index_inputs = since("cache_index_inputs");
+  rules.value_before_key = since("value_before_key");
+  rules.mask_rows_exact = since("mask_rows_exact");
+  rules.embeddings_leaf = since("embeddings_leaf");
+  rules.rotates_quantised_cache = since("rotates_quantised_cache");
+  rules.mask_half = since("mask_half");
+  rules.late_row_selection = since("late_row_selection");
+  rules.delta_one_token = since("delta_one_token");
+  rules.delta_many_tokens = since("delta_many_tokens");
+  rules.rows_follow_tool = since("rows_follow_tool");
+  rules.output_layer_first = since("output_layer_first");
+  rules.cuda_copies_in_buffer = since("cuda_copies_in_buffer");
+  rules.vulkan_reorders = since("vulkan_reorders");
+  rules.vulkan_events = since("vulkan_events");
+  rules.metal_extras = since("metal_extras");
+  if (!since("cells_unpadded")) {
+    rules.cell_padding_plain = 32;
+  } else if (!since("cells_padded_always")) {
+    rules.cell_padding_flash = rules.cell_padding_plain = 1;
+  }
+  if (!complete) return fail(ErrorCode::internal, "the profile of llama.cpp lacks a rule");
+  return rules;
+}
+
+}  // namespace vramwise::engines::llamacpp

@@ -1,0 +1,516 @@
+#include "engines/rank_weights.h"
+
+#include <algorithm>
+
+namespace vramwise::engines {
+namespace {
+
+using model::Part;
+using model::Role;
+using model::Tensor;
+using weights::Kernel;
+using weights::Scheme;
+using weights::SchemeKind;
+
+// How a role is divided.
+enum class Split { none, column, key_value, fused_qkv, row, vocabulary, expert_column, expert_row, flat };
+
+Split split_of(Role role) {
+  switch (role) {
+    case Role::token_embedding:
+    case Role::output_head:
+    case Role::output_head_bias: return Split::vocabulary;
+    case Role::query:
+    case Role::query_bias:
+    case Role::query_up:
+    case Role::kv_up:
+    case Role::ffn_gate:
+    case Role::ffn_up:
+    case Role::ffn_fused_gate_up:
+    case Role::ffn_gate_bias:
+    case Role::ffn_up_bias:
+    case Role::ffn_fused_gate_up_bias:
+    case Role::attention_gate:
+    case Role::attention_sinks:
+    case Role::shared_expert_gate:
+    case Role::shared_expert_up:
+    case Role::shared_expert_fused_gate_up:
+    case Role::recurrent_in:
+    case Role::recurrent_in_small:
+    case Role::per_layer_embedding: return Split::column;
+    case Role::key:
+    case Role::value:
+    case Role::key_bias:
+    case Role::value_bias: return Split::key_value;
+    case Role::fused_qkv:
+    case Role::fused_qkv_bias: return Split::fused_qkv;
+    case Role::attention_output:
+    case Role::ffn_down:
+    case Role::shared_expert_down:
+    case Role::recurrent_out: return Split::row;
+    case Role::recurrent_projection: return Split::row;  // x_proj; dt_proj is told apart by its shape
+    case Role::expert_gate:
+    case Role::expert_up:
+    case Role::expert_fused_gate_up:
+    case Role::expert_gate_bias:
+    case Role::expert_up_bias:
+    case Role::expert_fused_gate_up_bias: return Split::expert_column;
+    case Role::expert_down:
+    case Role::expert_down_bias: return Split::expert_row;
+    case Role::recurrent_conv:
+    case Role::recurrent_conv_bias:
+    case Role::recurrent_parameter:
+    case Role::recurrent_norm: return Split::flat;
+    case Role::tower:
+    case Role::projector: return Split::flat;
+    default: return Split::none;
+  }
+}
+
+bool is_down(Role role) { return role == Role::expert_down || role == Role::expert_down_bias; }
+
+bool is_expert_bias(Role role) {
+  return role == Role::expert_gate_bias || role == Role::expert_up_bias ||
+         role == Role::expert_down_bias || role == Role::expert_fused_gate_up_bias;
+}
+
+WeightItem item_of(const Tensor& t) {
+  if (t.part == Part::mtp) return WeightItem::mtp;
+  switch (t.role) {
+    case Role::token_embedding:
+    case Role::position_embedding:
+    case Role::type_embedding:
+    case Role::per_layer_embedding: return WeightItem::embedding;
+    case Role::output_head:
+    case Role::output_head_bias: return WeightItem::output_head;
+    case Role::query:
+    case Role::key:
+    case Role::value:
+    case Role::fused_qkv:
+    case Role::attention_output:
+    case Role::attention_gate:
+    case Role::query_down:
+    case Role::query_up:
+    case Role::kv_down:
+    case Role::kv_up:
+    case Role::indexer:
+    case Role::compressor: return WeightItem::attention;
+    case Role::ffn_gate:
+    case Role::ffn_up:
+    case Role::ffn_down:
+    case Role::ffn_fused_gate_up:
+    case Role::shared_expert_gate:
+    case Role::shared_expert_up:
+    case Role::shared_expert_down:
+    case Role::shared_expert_fused_gate_up: return WeightItem::feed_forward;
+    case Role::expert_gate:
+    case Role::expert_up:
+    case Role::expert_down:
+    case Role::expert_fused_gate_up:
+    case Role::expert_gate_bias:
+    case Role::expert_up_bias:
+    case Role::expert_down_bias:
+    case Role::expert_fused_gate_up_bias: return WeightItem::experts;
+    case Role::router:
+    case Role::router_bias:
+    case Role::router_correction_bias:
+    case Role::shared_expert_router:
+    case Role::expert_latent_down:
+    case Role::expert_latent_up: return WeightItem::router;
+    case Role::recurrent_in:
+    case Role::recurrent_in_small:
+    case Role::recurrent_projection:
+    case Role::recurrent_out: return WeightItem::recurrent;
+    case Role::tower:
+    case Role::projector: return WeightItem::tower;
+    default: return WeightItem::small;
+  }
+}
+
+// Linear layers that an online quantisation touches.
+bool is_linear(Role role) {
+  switch (role) {
+    case Role::query:
+    case Role::key:
+    case Role::value:
+    case Role::fused_qkv:
+    case Role::attention_output:
+    case Role::query_down:
+    case Role::query_up:
+    case Role::kv_down:
+    case Role::kv_up:
+    case Role::ffn_gate:
+    case Role::ffn_up:
+    case Role::ffn_down:
+    case Role::ffn_fused_gate_up:
+    case Role::shared_expert_gate:
+    case Role::shared_expert_up:
+    case Role::shared_expert_down:
+    case Role::shared_expert_fused_gate_up:
+    case Role::expert_gate:
+    case Role::expert_up:
+    case Role::expert_down:
+    case Role::expert_fused_gate_up:
+    case Role::recurrent_in:
+    case Role::recurrent_out: return true;
+    default: return false;
+  }
+}
+
+// Modules that engines merge into one matrix: their output rows are rounded once, on the sum.
+enum class Merge { none, qkv, gate_up, latent_down, shared_gate_up };
+Merge merge_of(Role role) {
+  switch (role) {
+    case Role::query:
+    case Role::key:
+    case Role::value: return Merge::qkv;
+    case Role::ffn_gate:
+    case Role::ffn_up: return Merge::gate_up;
+    case Role::query_down:
+    case Role::kv_down: return Merge::latent_down;
+    case Role::shared_expert_gate:
+    case Role::shared_expert_up: return Merge::shared_gate_up;
+    default: return Merge::none;
+  }
+}
+
+class Loader {
+ public:
+  Loader(const model::Model& model, const RankLayout& layout, const LoadRules& rules)
+      : model_(model), layout_(layout), rules_(rules) {}
+
+  void add(const Tensor& t, const Scheme& stored);
+  void finish() {
+    for (Pending& p : pending_) flush(p);
+  }
+  RankWeights& result() { return result_; }
+
+ private:
+  struct Pending {
+    int32_t layer = -1;
+    const Scheme* scheme = nullptr;
+    int64_t in = 0, out = 0;
+    WeightItem item = WeightItem::attention;
+  };
+
+  void put(WeightItem item, Bytes bytes) { result_.bytes[size_t(item)] += bytes; }
+  void flush(Pending& p) {
+    if (p.scheme != nullptr) put(p.item, matrix(*p.scheme, p.in, p.out, rules_.kernel));
+    p.scheme = nullptr;
+  }
+  Bytes matrix(const Scheme& scheme, int64_t in, int64_t out, Kernel kernel) const {
+    if (scheme.kind != SchemeKind::plain) return weights::loaded(scheme, in, out, kernel);
+    return Bytes(saturating_multiply(in, out)) * element_bytes(scheme);
+  }
+  // A plain matrix is loaded in the engine's type unless it is kept in fp32 on purpose.
+  int64_t element_bytes(const Scheme& scheme) const {
+    if (scheme.plain_type == DType::float32 && model_.dtype != DType::float32) return 4;
+    return dtype_bytes(rules_.plain);
+  }
+  int64_t plain_bytes(const Tensor& t) const {
+    if (t.dtype && *t.dtype == DType::float32) return 4;
+    if (t.dtype && (*t.dtype == DType::int32 || *t.dtype == DType::int64)) return 4;
+    if (t.role == Role::router_correction_bias || t.role == Role::recurrent_parameter) return 4;
+    return dtype_bytes(rules_.plain);
+  }
+  const model::AttentionBlock* attention_of(const Tensor& t) const;
+  bool on_this_stage(const Tensor& t) const;
+  void add_expert(const Tensor& t, const Scheme& scheme);
+  void add_adapter(int64_t in, int64_t out);
+  int64_t experts_here(int64_t experts) const;
+
+  const model::Model& model_;
+  const RankLayout& layout_;
+  const LoadRules& rules_;
+  std::array<Pending, 5> pending_;
+  RankWeights result_;
+};
+
+const model::AttentionBlock* Loader::attention_of(const Tensor& t) const {
+  const auto trunk = int64_t(model_.layers.size());
+  const model::Layer* layer = nullptr;
+  if (t.layer >= 0 && t.layer < trunk) {
+    layer = &model_.layers[size_t(t.layer)];
+  } else if (t.layer >= trunk && t.layer - trunk < int64_t(model_.mtp_layers.size())) {
+    layer = &model_.mtp_layers[size_t(t.layer - trunk)];
+  }
+  if (layer == nullptr) return nullptr;
+  for (const model::Mixer& mixer : layer->mixers) {
+    if (const auto* block = std::get_if<model::AttentionBlock>(&mixer)) return block;
+  }
+  return nullptr;
+}
+
+bool Loader::on_this_stage(const Tensor& t) const {
+  if (t.part == Part::mtp) return layout_.last_stage;
+  if (t.layer >= 0 && t.part != Part::vision && t.part != Part::audio && t.part != Part::projector) {
+    return t.layer >= layout_.first_layer && t.layer < layout_.end_layer;
+  }
+  switch (t.role) {
+    case Role::output_head:
+    case Role::output_head_bias: return layout_.last_stage;
+    case Role::token_embedding:
+      // A tied head is the embedding again, on the last stage.
+      return layout_.first_stage || (model_.tied_head && layout_.last_stage);
+    case Role::position_embedding:
+    case Role::type_embedding:
+    case Role::per_layer_embedding:
+    case Role::tower:
+    case Role::projector: return layout_.first_stage;
+    case Role::norm: return layout_.last_stage;  // the final norm
+    default: return true;
+  }
+}
+
+int64_t Loader::experts_here(int64_t experts) const {
+  return ceil_div(experts + layout_.spare_experts, layout_.expert_ranks);
+}
+
+void Loader::add_expert(const Tensor& t, const Scheme& scheme) {
+  const bool down = is_down(t.role);
+  const ExpertPadding none;
+  const bool marlin = rules_.expert_kernel == Kernel::marlin;
+  const ExpertPadding& pad =
+      scheme.kind == SchemeKind::mxfp4 || (scheme.kind == SchemeKind::plain && is_expert_bias(t.role))
+          ? rules_.mxfp4_experts
+      : scheme.kind == SchemeKind::nvfp4 && !marlin ? rules_.nvfp4_experts
+                                                    : none;
+  // [experts, a, b] in one tensor, or `copies` of [out, in].
+  int64_t experts = t.copies;
+  int64_t a = t.shape[0], b = t.shape[1];
+  int rank = t.shape.rank;
+  if (t.copies == 1 && (rank == 3 || (is_expert_bias(t.role) && rank == 2))) {
+    experts = t.shape[0];
+    a = t.shape[1];
+    b = t.shape[2];
+    --rank;
+  }
+  const int64_t here = experts_here(experts);
+  if (is_expert_bias(t.role)) {
+    const bool fused = t.role == Role::expert_fused_gate_up_bias;
+    int64_t out = down ? round_up(a, pad.hidden_out)
+                  : fused ? 2 * round_up(a / 2 / layout_.expert_tensor, pad.width_out)
+                          : round_up(a / layout_.expert_tensor, pad.width_out);
+    put(WeightItem::experts, Bytes(out) * here * dtype_bytes(rules_.plain));
+    return;
+  }
+  int64_t out = a, in = b;
+  // Some checkpoints store [experts, in, out]: the side that is as wide as the hidden states tells.
+  if (t.copies == 1 && !down && b != model_.hidden_size && a == model_.hidden_size) std::swap(in, out);
+  if (t.copies == 1 && down && a != model_.hidden_size && b == model_.hidden_size) std::swap(in, out);
+  if (down) {
+    in = round_up(in / layout_.expert_tensor, pad.width_in);
+    out = round_up(out, pad.hidden_out);
+  } else {
+    const int64_t halves = t.role == Role::expert_fused_gate_up ? 2 : 1;
+    in = round_up(in, pad.hidden_in);
+    out = halves * round_up(out / halves / layout_.expert_tensor, pad.width_out);
+  }
+  const WeightItem item = t.part == Part::mtp ? WeightItem::mtp : WeightItem::experts;
+  put(item, matrix(scheme, in, out, rules_.expert_kernel) * here);
+}
+
+// A adapts the inputs, B the outputs, one pair per slot.
+void Loader::add_adapter(int64_t in, int64_t out) {
+  if (rules_.lora_slots <= 0) return;
+  put(WeightItem::lora, Bytes(in + out) * rules_.lora_rank * rules_.lora_slots * 2);
+}
+
+void Loader::add(const Tensor& t, const Scheme& stored) {
+  if (t.part == Part::tied_head || t.part == Part::stored_unused) return;
+  if (t.part == Part::mtp) {
+    const int64_t index = t.layer - int64_t(model_.layers.size());
+    if (index >= rules_.mtp_layers) return;
+  }
+  const bool in_tower = t.part == Part::vision || t.part == Part::audio ||
+                        t.part == Part::projector || t.role == Role::tower ||
+                        t.role == Role::projector;
+  if (in_tower && !rules_.towers) return;
+  if (!on_this_stage(t)) return;
+  const Scheme& scheme = rules_.online && stored.kind == SchemeKind::plain && is_linear(t.role) && !in_tower
+                             ? *rules_.online
+                             : stored;
+  const WeightItem item = item_of(t);
+  const Split split = split_of(t.role);
+  const int64_t ranks = layout_.tensor;
+  const int64_t attention = layout_.attention;
+
+  if (split == Split::expert_column || split == Split::expert_row) return add_expert(t, scheme);
+  if (in_tower) {
+    const bool matrix_like = t.shape.rank == 2;
+    const int64_t part = matrix_like ? ceil_div(t.elements(), ranks) : t.elements();
+    put(WeightItem::tower, Bytes(part) * dtype_bytes(rules_.plain));
+    return;
+  }
+  if (split == Split::vocabulary) {
+    const int64_t rows = round_up(t.shape[0], rules_.vocabulary_multiple) / ranks;
+    if (t.shape.rank == 1) {
+      put(item, Bytes(rows) * plain_bytes(t));
+    } else {
+      put(item, matrix(scheme, t.shape[1], rows, rules_.kernel));
+    }
+    return;
+  }
+  // Vectors, convolutions and state parameters are never quantised.
+  if (t.shape.rank != 2 || split == Split::flat) {
+    const bool query_key_value = split == Split::key_value || split == Split::fused_qkv;
+    int64_t elements = t.elements();
+    if (split == Split::flat || split == Split::column) {
+      elements = ceil_div(elements, ranks);
+    } else if (query_key_value) {
+      const auto* block = attention_of(t);
+      const int64_t heads = block == nullptr ? attention : std::max<int64_t>(1, block->kv_heads);
+      elements = ceil_div(elements, std::min(attention, heads));
+    }
+    put(item, Bytes(elements) * plain_bytes(t));
+    return;
+  }
+
+  int64_t out = t.shape[0], in = t.shape[1];
+  switch (split) {
+    case Split::column: {
+      const bool of_attention = item == WeightItem::attention;
+      out = ceil_div(out, of_attention ? attention : ranks);
+      break;
+    }
+    case Split::key_value: {
+      const auto* block = attention_of(t);
+      const int64_t heads = block == nullptr ? attention : std::max<int64_t>(1, block->kv_heads);
+      out = ceil_div(out, std::min(attention, heads));
+      break;
+    }
+    case Split::fused_qkv: {
+      const auto* block = attention_of(t);
+      if (block == nullptr) {
+        out = ceil_div(out, attention);
+      } else {
+        const int64_t kv = block->kv_heads * (block->key_dim + block->value_dim);
+        const int64_t kv_here = ceil_div(kv, std::min(attention, std::max<int64_t>(1, block->kv_heads)));
+        out = ceil_div(std::max<int64_t>(0, out - kv), attention) + kv_here;
+      }
+      break;
+    }
+    case Split::row: {
+      const bool input_side = t.role != Role::recurrent_projection || in >= out;
+      const int64_t by = item == WeightItem::attention ? attention : ranks;
+      if (input_side) {
+        in = ceil_div(in, by);
+      } else {
+        out = ceil_div(out, by);
+      }
+      break;
+    }
+    default: break;
+  }
+  if (is_linear(t.role)) {
+    for (int64_t i = 0; i < t.copies; ++i) add_adapter(in, out);
+  }
+  const Merge merge = merge_of(t.role);
+  if (merge != Merge::none && t.copies == 1 && t.layer >= 0 && scheme.kind != SchemeKind::plain) {
+    Pending& p = pending_[size_t(merge)];
+    if (p.scheme != nullptr && (p.layer != t.layer || !(*p.scheme == scheme) || p.in != in)) flush(p);
+    if (p.scheme == nullptr) p = {t.layer, &scheme, in, 0, item};
+    p.out += out;
+  } else if (scheme.kind == SchemeKind::plain && t.dtype) {
+    put(item, Bytes(saturating_multiply(in, out)) * t.copies * plain_bytes(t));
+  } else {
+    put(item, matrix(scheme, in, out, rules_.kernel) * t.copies);
+  }
+  // V that is the K projection is still a matrix of its own once loaded.
+  if (rules_.value_copies && t.role == Role::key) {
+    const auto* block = attention_of(t);
+    if (block != nullptr && block->value_is_key) put(item, matrix(scheme, in, out, rules_.kernel));
+  }
+}
+
+void add_latent_copies(const model::Model& model, const RankLayout& layout, const LoadRules& rules,
+                       RankWeights& result) {
+  for (int64_t i = layout.first_layer; i < layout.end_layer; ++i) {
+    for (const model::Mixer& mixer : model.layers[size_t(i)].mixers) {
+      const auto* block = std::get_if<model::LatentBlock>(&mixer);
+      if (block == nullptr || !rules.absorbed_latent) continue;
+      const int64_t elements =
+          block->query_heads / layout.attention * block->kv_lora_rank * (block->nope_dim + block->value_dim);
+      result.bytes[size_t(WeightItem::absorbed)] += Bytes(elements) * dtype_bytes(rules.plain);
+    }
+  }
+}
+
+// A GGUF file in a PyTorch engine: matrices are divided, vectors are not; which is which follows
+// from the shape.
+void add_gguf(const weights::GgufModel& gguf, const RankLayout& layout, RankWeights& result) {
+  for (const weights::GgufTensor& t : gguf.tensors) {
+    if (t.mtp) continue;
+    if (t.layer >= 0 && (t.layer < layout.first_layer || t.layer >= layout.end_layer)) continue;
+    const bool matrix = t.extent[1] > 1;
+    const int64_t bytes = matrix ? ceil_div(t.bytes().count(), layout.tensor) : t.bytes().count();
+    const WeightItem item = !matrix                ? WeightItem::small
+                            : t.layer < 0          ? WeightItem::embedding
+                            : t.extent[2] > 1      ? WeightItem::experts
+                                                   : WeightItem::feed_forward;
+    result.bytes[size_t(item)] += Bytes(bytes);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(WeightItem item) {
+  switch (item) {
+    case WeightItem::embedding: return "embedding";
+    case WeightItem::output_head: return "output head";
+    case WeightItem::attention: return "attention";
+    case WeightItem::recurrent: return "recurrent mixers";
+    case WeightItem::feed_forward: return "feed-forward";
+    case WeightItem::experts: return "experts";
+    case WeightItem::router: return "routers";
+    case WeightItem::small: return "norms and small tensors";
+    case WeightItem::tower: return "vision and audio towers";
+    case WeightItem::mtp: return "multi-token prediction";
+    case WeightItem::absorbed: return "absorbed latent projections";
+    case WeightItem::rotary: return "rotary tables";
+    case WeightItem::lora: return "adapter slots";
+  }
+  return "";
+}
+
+Bytes RankWeights::total() const {
+  Bytes sum;
+  for (const Bytes b : bytes) sum += b;
+  return sum;
+}
+
+RankWeights rank_weights(const model::Model& model, const weights::Weights& weights,
+                         const RankLayout& layout, const LoadRules& rules) {
+  Loader loader(model, layout, rules);
+  if (weights.gguf) {
+    add_gguf(*weights.gguf, layout, loader.result());
+  } else if (weights.recipe) {
+    for (size_t i = 0; i < model.tensors.size(); ++i) {
+      loader.add(model.tensors[i], weights.recipe->scheme(i));
+    }
+    loader.finish();
+  }
+  RankWeights result = loader.result();
+  add_latent_copies(model, layout, rules, result);
+  for (const model::RopeTable& table : model.rope_tables) {
+    const int64_t width = table.float32 ? 4 : dtype_bytes(rules.plain);
+    result.bytes[size_t(WeightItem::rotary)] +=
+        Bytes(saturating_multiply(table.positions, table.rotary_dim)) * width * table.sections;
+  }
+  return result;
+}
+
+StageRange stage_layers(int64_t layers, int64_t stages, int64_t stage) {
+  const int64_t each = layers / stages;
+  const int64_t rest = layers % stages;
+  // The remainder goes to the stages just before the last, which already holds the head.
+  StageRange range;
+  for (int64_t i = 0; i <= stage; ++i) {
+    const bool extra = rest > 0 && i >= stages - 1 - rest && i < stages - 1;
+    range.first = range.end;
+    range.end = range.first + each + (extra ? 1 : 0);
+  }
+  return range;
+}
+
+}  // namespace vramwise::engines

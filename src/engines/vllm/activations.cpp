@@ -1,0 +1,161 @@
+#include "engines/vllm/activations.h"
+
+#include <algorithm>
+
+namespace vramwise::engines::vllm {
+namespace {
+
+// Widths of one rank, the largest over the layers.
+struct Widths {
+  int64_t query = 0, key = 0;       // elements of Q, and of K or V
+  int64_t feed_forward = 0;         // dense, or shared experts
+  int64_t expert = 0;               // one routed expert
+  int64_t expert_input = 0;
+  int64_t experts = 0, per_token = 0;
+  int64_t recurrent_in = 0, recurrent_out = 0;
+  int64_t latent_row = 0;           // heads x (nope + value) of MLA
+  bool sparse = false;
+  int64_t index_stride = 1;         // tokens per indexer entry
+};
+
+void widen(int64_t& value, int64_t other) { value = std::max(value, other); }
+
+void add_mixer(const model::Mixer& mixer, int64_t ranks, Widths& w) {
+  if (const auto* a = std::get_if<model::AttentionBlock>(&mixer)) {
+    widen(w.query, a->query_heads / ranks * a->key_dim);
+    widen(w.key, std::max<int64_t>(1, a->kv_heads / ranks) * a->key_dim);
+  } else if (const auto* l = std::get_if<model::LatentBlock>(&mixer)) {
+    const int64_t heads = l->query_heads / ranks;
+    widen(w.query, heads * (l->nope_dim + l->rope_dim));
+    widen(w.latent_row, heads * (l->nope_dim + l->value_dim));
+    w.sparse = w.sparse || l->indexer_top_k > 0;
+  } else if (const auto* r = std::get_if<model::RecurrentBlock>(&mixer)) {
+    if (const auto* g = std::get_if<model::GatedDeltaState>(&r->state)) {
+      const int64_t keys = g->key_heads * g->key_dim / ranks;
+      const int64_t values = g->value_heads * g->value_dim / ranks;
+      widen(w.recurrent_in, 2 * keys + 2 * values);
+      widen(w.recurrent_out, values);
+    } else if (const auto* m = std::get_if<model::Mamba2State>(&r->state)) {
+      const int64_t inner = m->heads * m->head_dim / ranks;
+      widen(w.recurrent_in, 2 * inner + 2 * m->groups * m->state / ranks);
+      widen(w.recurrent_out, inner);
+    } else if (const auto* s = std::get_if<model::Mamba1State>(&r->state)) {
+      widen(w.recurrent_in, 2 * s->inner / ranks);
+      widen(w.recurrent_out, s->inner / ranks);
+    }
+  }
+}
+
+Widths widths_of(const model::Model& model, const Given& given) {
+  Widths w;
+  const int64_t ranks = given.tensor;
+  const int64_t expert_ranks = given.expert_parallel ? 1 : ranks * given.data;
+  for (const model::Layer& layer : model.layers) {
+    for (const model::Mixer& mixer : layer.mixers) add_mixer(mixer, ranks, w);
+    for (const model::CacheLayout& cache : layer.caches) {
+      if (const auto* i = std::get_if<model::IndexerKeys>(&cache)) {
+        w.sparse = true;
+        widen(w.index_stride, i->tokens_per_entry);
+      }
+    }
+    if (const auto* dense = std::get_if<model::DenseFeedForward>(&layer.feed_forward)) {
+      widen(w.feed_forward, dense->width / ranks);
+    } else if (const auto* moe = std::get_if<model::MoeFeedForward>(&layer.feed_forward)) {
+      widen(w.feed_forward, std::max(moe->shared_width, moe->dense_width) / ranks);
+      widen(w.expert, moe->width / expert_ranks);
+      widen(w.expert_input, moe->latent_width > 0 ? moe->latent_width : model.hidden_size);
+      widen(w.experts, moe->experts);
+      widen(w.per_token, moe->active);
+    }
+  }
+  return w;
+}
+
+bool has_fp4_experts(const model::Model& model, const weights::Weights& weights) {
+  if (!weights.recipe) return false;
+  for (size_t i = 0; i < model.tensors.size(); ++i) {
+    const model::Role role = model.tensors[i].role;
+    if (role == model::Role::expert_down || role == model::Role::expert_fused_gate_up) {
+      if (weights.recipe->scheme(i).kind == weights::SchemeKind::nvfp4) return true;
+    }
+  }
+  return false;
+}
+
+void fill_experts(const model::Model& model, const weights::Weights& weights, const Given& given,
+                  const Profile& profile, const Widths& w, int64_t d, VllmShape& shape) {
+  if (w.per_token <= 0) return;
+  const int64_t hidden = w.expert_input;
+  shape.experts_per_token = w.per_token;
+  shape.expert_token_cap = profile.expert_token_cap;
+  shape.expert_workspace_stays = profile.expert_workspace_stays;
+  // Two workspaces when they stay; gate, up and their product when they are freed again.
+  shape.expert_row_bytes =
+      profile.expert_workspace_stays
+          ? (std::max(w.expert, hidden) + std::max(2 * w.expert, hidden)) * d
+          : (std::max(2 * w.expert, hidden) + w.expert) * d;
+  if (given.deep_gemm_experts) {
+    const int64_t local = ceil_div(w.experts, given.expert_parallel ? given.tensor * given.data : 1);
+    shape.expert_extra_rows = local * 127;
+  }
+  if (given.marlin && profile.expert_workspace_stays) {
+    shape.expert_layer_per_token = w.per_token * model.hidden_size * d;
+  }
+  if (profile.fp4_without_workspace && has_fp4_experts(model, weights)) {
+    shape.expert_row_bytes = 0;
+  }
+}
+
+// One item of the largest size fills the encoder; its outputs stay until the profile run ends.
+void fill_tower(const model::Model& model, const Given& given, int64_t d, VllmShape& shape) {
+  if (!model.vision || given.language_only || given.skip_tower_profiling) return;
+  const model::VisionTower& tower = *model.vision;
+  if (tower.max_item_tokens <= 0) return;
+  shape.item_tokens = tower.max_item_tokens;
+  const int64_t patches = tower.max_item_tokens * tower.patches_per_token;
+  shape.item_transient_bytes =
+      saturating_multiply(patches, (2 * tower.ffn_size / given.tensor + 4 * tower.hidden_size) * d);
+  shape.item_output_bytes =
+      saturating_multiply(tower.max_item_tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
+}
+
+}  // namespace
+
+void fill_activations(const model::Model& model, const weights::Weights& weights, const Given& given,
+                      const Decided& decided, const Profile& profile, const Circumstances& now,
+                      int multiprocessors, VllmShape& shape) {
+  const Widths w = widths_of(model, given);
+  const int64_t d = dtype_bytes(decided.plain);
+  const int64_t hidden = model.hidden_size;
+
+  shape.stays_fixed = profile.cublas_workspace;
+  shape.samples = profile.sampler_when_chunked || !decided.chunked;
+  shape.sampler_per_sequence = profile.sampler_bytes * model.vocab_size + 2 * hidden * d;
+  shape.sampler_per_token = hidden * d;
+  shape.sampler_fixed = profile.sampler_buffer_bytes * multiprocessors * model.vocab_size;
+
+  // Residual, hidden states and the output live together; the widest of MLP (gate, up, product) and
+  // attention (q, k, v, rotated copies, output) beside them.
+  const int64_t attention = 2 * (w.query + 2 * w.key) + w.query;
+  int64_t layer = std::max(3 * w.feed_forward, w.latent_row > 0 ? 3 * w.query : attention);
+  layer = std::max(layer, 2 * w.recurrent_in + w.recurrent_out);
+  shape.layer_per_token = d * (3 * hidden + layer);
+  fill_experts(model, weights, given, profile, w, d, shape);
+
+  if (w.latent_row > 0) {
+    if (w.sparse && profile.indexer_buffers) {
+      // Gather buffers of the indexer: rows of fp8 keys and their scales. 40 rows a token.
+      constexpr int64_t kIndexRowBytes = 132;
+      shape.stays_per_length = profile.indexer_rows * kIndexRowBytes / w.index_stride;
+    } else {
+      shape.latent_row_bytes = w.latent_row * d;
+    }
+  } else if (w.sparse && profile.indexer_buffers && w.index_stride > 1) {
+    constexpr int64_t kIndexRowBytes = 132;
+    shape.stays_per_length = profile.indexer_rows * kIndexRowBytes / w.index_stride;
+  }
+  fill_tower(model, given, d, shape);
+  (void)now;
+}
+
+}  // namespace vramwise::engines::vllm

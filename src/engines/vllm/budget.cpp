@@ -1,0 +1,109 @@
+#include "engines/vllm/budget.h"
+
+#include <algorithm>
+
+#include "engines/spread.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+ByteRange activation_range(const VllmActivations& a, const Profile& p) {
+  Bytes bar = std::max({a.sampler * p.sampler_percent / 100, Bytes()});
+  if (a.layer >= a.sampler && a.layer >= a.encoder) {
+    bar = a.layer * p.layer_percent / 100;
+  } else if (a.encoder >= a.sampler) {
+    bar = (a.encoder + a.outputs) * p.encoder_percent / 100;
+  }
+  bar += a.experts * p.expert_percent / 100;
+  return {a.peak - bar, a.peak, a.peak + bar};
+}
+
+ByteRange percent_of(Bytes likely, int64_t low, int64_t middle, int64_t high) {
+  return {likely * low / 100, likely * middle / 100, likely * high / 100};
+}
+
+ByteRange free_at_start(const Device& device, const ByteRange& gone) {
+  const Bytes idle = device.free();
+  return {idle - gone.high - device.total_uncertainty, idle - gone.likely,
+          idle - gone.low + device.total_uncertainty};
+}
+
+DeviceBudget device_budget(const Device& device, int index, const Build& b, const VllmPoint& point) {
+  DeviceBudget d;
+  d.device = index;
+  d.stage = &b.stage_of_device(index);
+  d.total = device.total;
+  d.totals = evaluate(d.stage->shape, point);
+  const Profile& p = b.profile;
+  d.weights = within_percent(d.totals.weights, p.weights_percent);
+  d.activations = activation_range(d.totals.activations, p);
+  d.non_torch = p.non_torch;
+  if (d.totals.graphs.count() > 0) {
+    d.graphs = percent_of(d.totals.graphs, p.graph_low_percent, 100, p.graph_high_percent);
+    d.graphs.low = std::min(d.graphs.likely, std::max(d.graphs.low, p.graph_floor));
+    d.graphs_taken = percent_of(d.totals.graphs, p.graph_taken_low_percent, p.graph_taken_percent,
+                                p.graph_taken_high_percent);
+  }
+  d.before_snapshot = p.before_snapshot;
+  d.free_at_start = free_at_start(device, p.before_snapshot);
+  d.available = ByteRange::exactly(d.totals.available);
+  if (point.fixed_cache.count() == 0) {
+    Spread spread;
+    spread.add(d.weights);
+    spread.add(d.activations);
+    spread.add(d.non_torch);
+    if (d.stage->shape.graphs_charged) spread.add(d.graphs);
+    const Bytes share = requested_bytes(device.total_uncertainty, b.decided.utilisation);
+    spread.add({-share, Bytes(), share});
+    d.available.low -= spread.up();
+    d.available.high += spread.down();
+  }
+  if (point.fixed_blocks > 0 && b.profile.blocks_are_memory) {
+    d.available = ByteRange::exactly(d.stage->shape.block_bytes * point.fixed_blocks);
+  }
+  return d;
+}
+
+int64_t blocks_in(Bytes available, const VllmShape& shape) {
+  return std::max<int64_t>(0, available / shape.block_bytes);
+}
+
+}  // namespace
+
+Budget budget_of(const Question& question, const Build& b) {
+  Budget budget;
+  const auto& devices = question.hardware->devices;
+  const auto count = int(std::min<int64_t>(b.ranks_used, int64_t(devices.size())));
+  budget.max_model_len = b.decided.max_model_len;
+  for (int i = 0; i < count; ++i) {
+    const VllmPoint point = point_of(b, devices[size_t(i)].total);
+    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point));
+  }
+  // The pool has as many blocks as the poorest device holds.
+  bool first = true;
+  for (size_t i = 0; i < budget.devices.size(); ++i) {
+    const DeviceBudget& d = budget.devices[i];
+    const VllmShape& shape = d.stage->shape;
+    const bool fewer = d.totals.blocks < budget.blocks ||
+                       (d.totals.blocks == budget.blocks && d.available.likely < budget.full().available.likely);
+    if (first || fewer) {
+      budget.fullest = int(i);
+      budget.blocks = d.totals.blocks;
+    }
+    int64_t low = blocks_in(d.available.low, shape), high = blocks_in(d.available.high, shape);
+    if (b.given.cache_blocks) low = high = *b.given.cache_blocks;
+    budget.blocks_low = first ? low : std::min(budget.blocks_low, low);
+    budget.blocks_high = first ? high : std::min(budget.blocks_high, high);
+    first = false;
+  }
+  if (b.given.fit_length && !budget.devices.empty()) {
+    for (const DeviceBudget& d : budget.devices) {
+      budget.max_model_len =
+          std::min(budget.max_model_len, longest_request(d.stage->shape, d.available.likely,
+                                                         b.decided.max_model_len, b.decided.batch_tokens));
+    }
+  }
+  return budget;
+}
+
+}  // namespace vramwise::engines::vllm

@@ -1,0 +1,310 @@
+#include "engines/vllm/build.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "engines/vllm/activations.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+// Dense decoder models without speculation run on model runner 2 where it is the default.
+bool suits_runner_2(const model::Model& model, const Given& given) {
+  if (given.speculation != Speculation::none) return false;
+  for (const model::Layer& layer : model.layers) {
+    if (std::holds_alternative<model::MoeFeedForward>(layer.feed_forward)) return false;
+    for (const model::Mixer& mixer : layer.mixers) {
+      if (!std::holds_alternative<model::AttentionBlock>(mixer)) return false;
+    }
+  }
+  return true;
+}
+
+Circumstances circumstances_of(const Question& q, const Given& given, std::string& card) {
+  Circumstances now = circumstances(*q.hardware);
+  now.ranks = given.tensor;
+  now.eager = given.eager;
+  now.marlin = given.marlin;
+  now.own_all_reduce = given.own_all_reduce;
+  now.runner = suits_runner_2(*q.model, given) ? 2 : 1;
+  if (!q.hardware->devices.empty()) {
+    const catalog::Gpu& gpu = q.hardware->devices.front().gpu;
+    card = to_lower(gpu.id + " " + gpu.name);
+    // vLLM looks at the smallest card's total.
+    for (const Device& device : q.hardware->devices) now.total = std::min(now.total, device.total);
+  }
+  now.card = card;
+  return now;
+}
+
+int64_t mtp_layers_in_use(const model::Model& model, const Given& given) {
+  return given.speculation == Speculation::mtp ? std::min<int64_t>(1, int64_t(model.mtp_layers.size())) : 0;
+}
+
+LoadRules load_rules(const Question& q, const Given& given, const Decided& decided, const Profile& profile) {
+  LoadRules rules;
+  rules.plain = decided.plain;
+  rules.towers = !given.language_only;
+  rules.mtp_layers = mtp_layers_in_use(*q.model, given);
+  rules.mxfp4_experts = profile.mxfp4_padding;
+  rules.nvfp4_experts = profile.nvfp4_padding;
+  rules.lora_slots = given.lora_slots;
+  rules.lora_rank = given.lora_rank;
+  if (profile.marlin_fp8) rules.kernel = rules.expert_kernel = weights::Kernel::marlin;
+  if (given.marlin) rules.expert_kernel = weights::Kernel::marlin;
+  if (profile.gptq_without_marlin || given.quantization == "gptq") {
+    rules.kernel = weights::Kernel::exllama;
+  }
+  // The flag quantises plain weights while they load; a quantised checkpoint stays as it is.
+  const bool plain = q.weights->recipe && q.weights->recipe->schemes.size() <= 1 &&
+                     (q.weights->recipe->schemes.empty() ||
+                      q.weights->recipe->schemes.front().kind == weights::SchemeKind::plain);
+  if (plain && !given.quantization.empty()) {
+    weights::Scheme online;
+    if (starts_with(given.quantization, "fp8") || given.quantization == "fp8_per_tensor") {
+      online.kind = weights::SchemeKind::fp8_tensor;
+      rules.online = online;
+    } else if (given.quantization == "fp8_per_block") {
+      online.kind = weights::SchemeKind::fp8_block;
+      rules.online = online;
+    } else if (given.quantization == "bitsandbytes") {
+      online.kind = weights::SchemeKind::bnb_nf4;
+      rules.online = online;
+    }
+  }
+  return rules;
+}
+
+CacheRules cache_rules(const Given& given, const Decided& decided, const Profile& profile) {
+  CacheRules rules;
+  rules.ranks = given.tensor;
+  rules.element = decided.cache_element;
+  rules.bytes_per_head = decided.cache_bytes_per_head;
+  rules.conv = decided.conv;
+  rules.recurrent = decided.state;
+  rules.forced_state = decided.state_forced;
+  rules.demanded_mamba_state = profile.mamba_state_demanded;
+  rules.demanded_delta_state = profile.delta_state_demanded;
+  // fp8 latent rows beside an indexer carry scales and 16-bit rotary parts, where the kernels ask.
+  if (decided.cache_element == ElementSize{1, 1}) {
+    rules.sparse_latent_row = decided.cache_dtype == "fp8_ds_mla" ? 656 : profile.sparse_row_bytes;
+  }
+  const bool verifies = given.speculation == Speculation::mtp || given.speculation == Speculation::one_layer ||
+                        given.speculation == Speculation::draft_model;
+  rules.speculative_tokens = verifies ? given.speculative_tokens : 0;
+  return rules;
+}
+
+struct CacheKinds {
+  bool latent = false, sparse = false, state = false, pooled = false;
+};
+
+CacheKinds kinds_of(const std::vector<LayerCache>& caches) {
+  CacheKinds kinds;
+  for (const LayerCache& c : caches) {
+    kinds.latent = kinds.latent || c.kind == LayerCache::Kind::latent;
+    kinds.state = kinds.state || c.kind == LayerCache::Kind::state;
+    if (c.kind == LayerCache::Kind::indexer) {
+      kinds.sparse = kinds.sparse || c.tokens_per_entry == 1;
+      kinds.pooled = kinds.pooled || c.tokens_per_entry > 1;
+    }
+  }
+  return kinds;
+}
+
+GroupingRules grouping_rules(const Given& given, const Decided& decided, const Profile& profile,
+                             const Circumstances& now, const std::vector<LayerCache>& caches) {
+  const CacheKinds kinds = kinds_of(caches);
+  GroupingRules rules;
+  if (kinds.latent && kinds.sparse) {
+    rules.block_tokens = profile.sparse_block_tokens;
+  } else if (given.block_tokens) {
+    rules.block_tokens = *given.block_tokens;
+  } else if (kinds.latent && !kinds.state) {
+    rules.block_tokens = profile.latent_block_tokens;
+  } else {
+    rules.block_tokens = profile.block_tokens;
+  }
+  rules.window_groups = profile.window_groups && !given.no_window_groups;
+  rules.chunk_groups = rules.window_groups && (profile.chunked_layers_grouped || given.grouped_chunks);
+  // One kind that needs the groups off takes all of them with it.
+  if (!rules.chunk_groups) {
+    for (const LayerCache& c : caches) {
+      if (c.kind == LayerCache::Kind::chunk) rules.window_groups = false;
+    }
+  }
+  rules.speculative_tokens = 0;
+  if (given.speculation != Speculation::none && given.speculation != Speculation::ngram) {
+    rules.speculative_tokens = given.speculative_tokens;
+  }
+  rules.state_alignment = !kinds.latent    ? profile.state_alignment
+                          : kinds.pooled   ? profile.pooled_state_alignment
+                                           : profile.latent_state_alignment;
+  rules.pooled_extra_pages = profile.pooled_extra_pages;
+  rules.threshold_percent = profile.group_threshold_percent;
+  rules.context_ranks = given.decode_context * given.prefill_context;
+  rules.figure_by_concurrency = profile.figure_by_concurrency;
+  rules.in_flight_batches = 1;
+  if (profile.in_flight_by_stages) {
+    rules.in_flight_batches = given.async_scheduling && given.pipeline == 1 ? profile.batches_in_flight
+                                                                            : std::max<int64_t>(1, given.pipeline);
+  }
+  if (given.state_mode == "all") {
+    rules.state_mode = StateMode::every;
+  } else if (given.state_mode == "align") {
+    rules.state_mode = StateMode::aligned;
+  } else if (given.state_mode.empty() && decided.prefix_caching && profile.state_caching_aligns) {
+    rules.state_mode = StateMode::aligned;
+  }
+  (void)now;
+  return rules;
+}
+
+// A drafter head of one decoder layer (EAGLE): it caches like the widest full layer of its target.
+void add_drafter_layer(std::vector<LayerCache>& caches, int64_t layers) {
+  const LayerCache* widest = nullptr;
+  for (const LayerCache& c : caches) {
+    if (c.kind == LayerCache::Kind::full && (widest == nullptr || c.token_bytes > widest->token_bytes)) widest = &c;
+  }
+  if (widest == nullptr) return;
+  LayerCache drafter = *widest;
+  drafter.layer = int32_t(layers);
+  caches.push_back(drafter);
+}
+
+void fill_overheads(const Question& q, const Given& given, const Profile& profile, const StageRange& layers,
+                    bool sparse, VllmShape& shape) {
+  shape.non_torch = profile.non_torch.likely;
+  shape.graphs_captured = !given.eager && q.hardware->backend != Backend::cpu;
+  shape.graphs_charged = profile.graphs_charged && given.estimate_graphs.value_or(true) && !given.eager;
+  shape.graph_bytes = (sparse ? profile.graph_sparse_layer : profile.graph_layer) * (layers.end - layers.first);
+  shape.graph_floor = profile.graph_floor;
+  shape.graph_sizes_step = profile.graph_sizes_step;
+  shape.graph_largest = given.largest_capture.value_or(profile.graph_largest);
+  shape.speculative_tokens = given.speculation == Speculation::none ? 0 : given.speculative_tokens;
+  const std::string mode = to_lower(given.graph_mode);
+  shape.piecewise_graphs = mode != "full_decode_only" && mode != "full";
+  shape.listed_sizes = int64_t(given.capture_sizes.size());
+  for (const int64_t size : given.capture_sizes) shape.listed_largest = std::max(shape.listed_largest, size);
+}
+
+Result<std::vector<StageRange>> stage_ranges(const model::Model& model, const Given& given) {
+  std::vector<StageRange> ranges;
+  const auto layers = int64_t(model.layers.size());
+  if (!given.stage_layers.empty() && int64_t(given.stage_layers.size()) == given.pipeline) {
+    int64_t at = 0;
+    for (const int64_t n : given.stage_layers) {
+      ranges.push_back({at, std::min(layers, at + n)});
+      at = std::min(layers, at + n);
+    }
+    if (at != layers) {
+      return fail(Error(ErrorCode::inconsistent, "VLLM_PP_LAYER_PARTITION does not add up to the model's " +
+                                                     std::to_string(layers) + " layers")
+                      .at("engine.env.VLLM_PP_LAYER_PARTITION"));
+    }
+    return ranges;
+  }
+  const int64_t stages = std::min(given.pipeline, std::max<int64_t>(1, layers));
+  for (int64_t s = 0; s < stages; ++s) ranges.push_back(stage_layers(layers, stages, s));
+  return ranges;
+}
+
+// A count of ranks that nobody asked for is lowered until the heads divide.
+void settle_assumed_ranks(const Question& q, Given& given, Notes& notes) {
+  if (!given.tensor_assumed) return;
+  const auto divides = [&](int64_t n) {
+    for (const model::Layer& layer : q.model->layers) {
+      for (const model::Mixer& mixer : layer.mixers) {
+        const auto* a = std::get_if<model::AttentionBlock>(&mixer);
+        const auto* l = std::get_if<model::LatentBlock>(&mixer);
+        const int64_t heads = a ? a->query_heads : l ? l->query_heads : n;
+        if (heads % n != 0) return false;
+      }
+    }
+    return true;
+  };
+  while (given.tensor > 1 && !divides(given.tensor)) --given.tensor;
+  notes.assume("tensor_parallel_from_devices",
+               "the layers are split over " + std::to_string(given.tensor) +
+                   " devices (vLLM itself uses one unless --tensor-parallel-size says so)");
+}
+
+}  // namespace
+
+const Stage& Build::stage_of_device(int device) const {
+  const int64_t per_replica = given.tensor * int64_t(stages.size());
+  const int64_t in_replica = per_replica > 0 ? device % per_replica : 0;
+  return stages[size_t(std::min<int64_t>(in_replica / given.tensor, int64_t(stages.size()) - 1))];
+}
+
+Result<Build> build(const Question& q, Notes& notes) {
+  Build b;
+  TRY_ASSIGN(b.given, read_settings(q, notes));
+  settle_assumed_ranks(q, b.given, notes);
+  std::string card;
+  b.now = circumstances_of(q, b.given, card);
+  TRY_ASSIGN(b.profile, load_profile(q.settings.version, b.now, b.given.first_engine));
+  b.now.card = {};
+  b.decided = decide(q, b.given, b.profile, b.now, notes);
+  b.ranks_used = b.given.tensor * b.given.pipeline * b.given.data;
+
+  std::vector<LayerCache> caches = rank_caches(*q.model, cache_rules(b.given, b.decided, b.profile),
+                                               mtp_layers_in_use(*q.model, b.given));
+  if (b.given.speculation == Speculation::one_layer) {
+    add_drafter_layer(caches, int64_t(q.model->layers.size()));
+    notes.warn("drafter_weights_unknown", "the drafter's weights are not counted: only its one cache layer is",
+               "vllm config/speculative.py");
+  }
+  if (b.given.speculation == Speculation::mtp && q.model->mtp_layers.empty()) {
+    notes.warn("no_prediction_layers", "the model's config names no multi-token-prediction layers; none are counted");
+  }
+  const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, b.now, caches);
+  const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
+  const CacheKinds kinds = kinds_of(caches);
+  TRY_ASSIGN(const std::vector<StageRange> ranges, stage_ranges(*q.model, b.given));
+  const int multiprocessors = q.hardware->devices.empty() ? 0 : q.hardware->devices.front().gpu.sm_count;
+
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    Stage stage;
+    stage.layers = ranges[i];
+    RankLayout layout;
+    layout.tensor = layout.attention = b.given.tensor;
+    layout.expert_ranks = b.given.expert_parallel ? b.given.tensor * b.given.data : 1;
+    layout.expert_tensor = b.given.expert_parallel ? 1 : b.given.tensor * b.given.data;
+    layout.spare_experts = b.given.spare_experts;
+    layout.first_layer = ranges[i].first;
+    layout.end_layer = ranges[i].end;
+    layout.first_stage = i == 0;
+    layout.last_stage = i + 1 == ranges.size();
+    stage.weights = rank_weights(*q.model, *q.weights, layout, rules);
+    stage.shape.weights = stage.weights.total() - std::min(stage.weights.total(), b.given.offload);
+    if (q.model->vision && !b.given.language_only && layout.first_stage) {
+      stage.deepstack_per_token =
+          Bytes(q.model->vision->deepstack_layers * q.model->hidden_size * dtype_bytes(b.decided.plain));
+      stage.shape.weights_per_batch_token = stage.deepstack_per_token;
+    }
+    // The last stage also runs the drafter's layers, which stand behind the trunk.
+    const auto end = int32_t(layout.last_stage ? kInt64Max >> 33 : ranges[i].end);
+    stage.pool = lay_out(caches, grouping, b.profile, int32_t(ranges[i].first), end, stage.shape);
+    fill_activations(*q.model, *q.weights, b.given, b.decided, b.profile, b.now, multiprocessors, stage.shape);
+    if (!layout.last_stage) stage.shape.samples = false;
+    fill_overheads(q, b.given, b.profile, ranges[i], kinds.sparse || kinds.pooled, stage.shape);
+    b.stages.push_back(std::move(stage));
+  }
+  b.estimate_charged = b.stages.front().shape.graphs_charged;
+  return b;
+}
+
+VllmPoint point_of(const Build& b, Bytes total) {
+  VllmPoint p;
+  p.total = total;
+  p.utilisation = b.decided.utilisation;
+  if (b.given.cache_bytes) p.fixed_cache = *b.given.cache_bytes;
+  if (b.given.cache_blocks) p.fixed_blocks = *b.given.cache_blocks;
+  p.max_model_len = b.decided.max_model_len;
+  p.batch_tokens = b.decided.batch_tokens;
+  p.max_seqs = b.decided.max_seqs;
+  return p;
+}
+
+}  // namespace vramwise::engines::vllm

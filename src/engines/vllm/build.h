@@ -1,0 +1,43 @@
+// From a question to the numeric shapes of its pipeline stages: everything that the budget, the log
+// lines and the levers read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/engine.h"
+#include "engines/rank_weights.h"
+#include "engines/vllm/kernel.h"
+#include "engines/vllm/kv_groups.h"
+#include "engines/vllm/profile.h"
+#include "engines/vllm/settings.h"
+
+namespace vramwise::engines::vllm {
+
+struct Stage {
+  VllmShape shape;
+  Pool pool;
+  RankWeights weights;
+  Bytes deepstack_per_token;  // part of weights_per_batch_token
+  StageRange layers;
+};
+
+struct Build {
+  Given given;
+  Decided decided;
+  Profile profile;
+  Circumstances now;
+  std::vector<Stage> stages;
+  int64_t ranks_used = 1;     // devices that hold a rank
+  bool estimate_charged = false;
+
+  // Device i holds a rank of this stage (ranks of one stage are neighbours).
+  const Stage& stage_of_device(int device) const;
+};
+
+Result<Build> build(const Question& question, Notes& notes);
+
+VllmPoint point_of(const Build& b, Bytes total);
+
+}  // namespace vramwise::engines::vllm

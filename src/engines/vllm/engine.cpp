@@ -1,0 +1,124 @@
+// vLLM: the order in which everything is asked and answered.
+#include "engines/engine.h"
+
+#include <algorithm>
+
+#include "engines/launch_command.h"
+#include "engines/vllm/budget.h"
+#include "engines/vllm/ledger_rows.h"
+#include "engines/vllm/levers.h"
+#include "engines/vllm/log_lines.h"
+#include "engines/vllm/startup.h"
+
+namespace vramwise::engines {
+namespace vllm {
+namespace {
+
+Options effective_options(const Build& b, const Budget& budget) {
+  Options o;
+  o.set("max_model_len", json::Value(budget.max_model_len));
+  o.set("gpu_memory_utilization", json::Value(b.decided.utilisation));
+  if (b.given.cache_bytes) o.set("kv_cache_memory_bytes", json::Value(*b.given.cache_bytes));
+  if (b.given.cache_blocks) o.set("num_gpu_blocks_override", json::Value(*b.given.cache_blocks));
+  o.set("max_num_batched_tokens", json::Value(b.decided.batch_tokens));
+  o.set("max_num_seqs", json::Value(b.decided.max_seqs));
+  o.set("kv_cache_dtype", json::Value(b.decided.cache_dtype));
+  o.set("block_size", json::Value(budget.full().stage->pool.block_tokens));
+  o.set("tensor_parallel_size", json::Value(b.given.tensor));
+  if (b.given.pipeline > 1) o.set("pipeline_parallel_size", json::Value(b.given.pipeline));
+  if (b.given.data > 1) o.set("data_parallel_size", json::Value(b.given.data));
+  if (b.given.expert_parallel) o.set("enable_expert_parallel", json::Value(true));
+  if (b.given.decode_context > 1) o.set("decode_context_parallel_size", json::Value(b.given.decode_context));
+  o.set("enforce_eager", json::Value(b.given.eager));
+  o.set("enable_prefix_caching", json::Value(b.decided.prefix_caching));
+  o.set("enable_chunked_prefill", json::Value(b.decided.chunked));
+  return o;
+}
+
+// The options as given, with what the workload or the devices settled.
+std::string command_of(const Question& q, const Build& b, const Budget& budget) {
+  Options o = q.settings.options;
+  if (b.given.tensor_assumed && b.given.tensor > 1) o.set("tensor_parallel_size", json::Value(b.given.tensor));
+  if (b.decided.length_from_workload) o.set("max_model_len", json::Value(budget.max_model_len));
+  return launch_command("vllm serve", q.model->id, o, q.settings.env, SwitchStyle::paired);
+}
+
+KvFacts kv_facts(const Build& b, const Budget& budget, const Question& q) {
+  const DeviceBudget& d = budget.full();
+  const VllmShape& shape = d.stage->shape;
+  KvFacts kv;
+  kv.bytes_per_token = d.stage->pool.growing_bytes_per_token;
+  kv.available = d.available;
+  if (shape.groups == 0) return kv;
+  kv.blocks = budget.blocks;
+  kv.block_tokens = d.stage->pool.block_tokens;
+  kv.pool_tokens = pool_figure(shape, budget.blocks, budget.max_model_len, b.decided.batch_tokens);
+  const int64_t pages = pages_of(shape, budget.max_model_len, b.decided.batch_tokens);
+  if (pages > 0) kv.max_concurrency = double(budget.blocks) / double(pages);
+  const int64_t limit = std::max(budget.max_model_len, q.model->max_positions);
+  kv.max_sequence_tokens = longest_request_in_blocks(shape, budget.blocks, 1, limit, b.decided.batch_tokens);
+  return kv;
+}
+
+void answer_capacity(const Question& q, const Build& b, const Budget& budget, Assessment& a) {
+  const VllmShape& shape = budget.shape();
+  if (shape.groups == 0) return;
+  const Demand demand = demand_of(q, budget);
+  const int64_t pages = pages_of(shape, demand.tokens, b.decided.batch_tokens);
+  // Block 0 is never handed out.
+  const int64_t usable = std::max<int64_t>(0, budget.blocks - 1);
+  if (pages > 0) a.users = std::min(usable / pages, b.decided.max_seqs);
+  const int64_t limit = b.given.max_model_len ? budget.max_model_len
+                                              : std::max(budget.max_model_len, q.model->max_positions);
+  a.longest_sequence =
+      longest_request_in_blocks(shape, usable, demand.requests, limit, b.decided.batch_tokens);
+}
+
+Result<Assessment> assess_vllm(const Question& q) {
+  Assessment a;
+  TRY_ASSIGN(const Build b, build(q, a.notes));
+  a.refusals = refusals(q, b);
+  const Budget budget = budget_of(q, b);
+  if (budget.devices.empty()) return a;
+  a.primary = Reading::reserve;
+  a.fullest_device = budget.full().device;
+  fill_ledgers(b, budget, demand_of(q, budget), a);
+  a.requirements = requirements(q, b, budget);
+  a.kv = kv_facts(b, budget, q);
+  answer_capacity(q, b, budget, a);
+  a.log = log_lines(b, budget);
+  a.effective = effective_options(b, budget);
+  a.command = command_of(q, b, budget);
+  if (b.decided.length_from_workload) {
+    a.notes.assume("length_from_workload",
+                   "max_model_len is set to the sequence length asked for; without it vLLM takes the model's own");
+  }
+  return a;
+}
+
+}  // namespace
+}  // namespace vllm
+
+namespace {
+
+class VllmEngine final : public Engine {
+ public:
+  std::string_view name() const override { return "vllm"; }
+  Result<Assessment> assess(const Question& question) const override { return vllm::assess_vllm(question); }
+  std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
+    return vllm::lever_candidates(question);
+  }
+  std::vector<std::string_view> weight_formats() const override {
+    return {"bf16", "fp8", "int8", "nvfp4", "mxfp4", "awq", "gptq-int4", "bnb-nf4"};
+  }
+};
+
+}  // namespace
+
+const Engine& engine_vllm();
+const Engine& engine_vllm() {
+  static const VllmEngine engine;
+  return engine;
+}
+
+}  // namespace vramwise::engines

@@ -1,0 +1,155 @@
+#include "engines/vllm/kernel.h"
+
+#include <algorithm>
+
+namespace vramwise::engines::vllm {
+namespace {
+
+int64_t pages_of_rule(const PageRule& rule, int64_t tokens, int64_t in_flight, int64_t ranks) {
+  switch (rule.kind) {
+    case PageRule::Kind::growing: return ceil_div(ceil_div(tokens, ranks), rule.block_tokens);
+    case PageRule::Kind::window:
+      return ceil_div(std::min(rule.window - 1 + in_flight, tokens), rule.block_tokens) + 1;
+    case PageRule::Kind::chunk:
+      return ceil_div(std::min(rule.window + in_flight, tokens), rule.block_tokens);
+    case PageRule::Kind::fixed: return rule.pages;
+    case PageRule::Kind::every: return ceil_div(tokens, rule.block_tokens) + rule.pages;
+    case PageRule::Kind::cross: return ceil_div(rule.window, rule.block_tokens);
+  }
+  return 0;
+}
+
+// Captured sizes at or below n: 1, 2, 4, then multiples of 8 below 256, then of `step`.
+int64_t sizes_up_to(int64_t n, int64_t step) {
+  int64_t count = (n >= 1) + (n >= 2) + (n >= 4);
+  if (n >= 8) count += std::min<int64_t>(n, 255) / 8;
+  if (n >= 256) count += (n - 256) / step + 1;
+  return count;
+}
+
+int64_t largest_capture(const VllmShape& shape, const VllmPoint& point) {
+  if (shape.listed_largest > 0) return std::min(shape.listed_largest, point.batch_tokens);
+  const int64_t decode = saturating_multiply(point.max_seqs, (1 + shape.speculative_tokens) * 2);
+  return std::min({decode, shape.graph_largest, point.batch_tokens});
+}
+
+}  // namespace
+
+Bytes requested_bytes(Bytes total, double utilisation) {
+  const double exact = double(total.count()) * utilisation;
+  const auto whole = int64_t(exact);
+  return Bytes(whole + (double(whole) < exact ? 1 : 0));
+}
+
+VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
+  const int64_t t = p.batch_tokens;
+  const int64_t n = std::min(p.max_seqs, t);
+  VllmActivations a;
+  a.stays = s.stays_fixed + Bytes(s.stays_per_length) * p.max_model_len;
+  if (s.experts_per_token > 0) {
+    int64_t rows = saturating_multiply(std::min(t, s.expert_token_cap), s.experts_per_token);
+    if (s.expert_extra_rows > 0) rows = round_up(rows + s.expert_extra_rows, 128);
+    a.experts = Bytes(rows) * s.expert_row_bytes;
+  }
+  if (s.samples) {
+    a.sampler = Bytes(s.sampler_per_sequence) * n + Bytes(s.sampler_per_token) * t + Bytes(s.sampler_fixed);
+  }
+  a.layer = Bytes(s.layer_per_token + s.expert_layer_per_token) * t;
+  if (s.latent_row_bytes > 0) {
+    // Rows of the chunked-prefill up-projection: vllm v1/attention/backends/mla/common.py.
+    const int64_t blocks = saturating_multiply(p.max_seqs, 16);
+    const int64_t wanted = std::max(saturating_multiply(p.max_model_len, 8), saturating_multiply(blocks, 4));
+    a.layer += Bytes(s.latent_row_bytes) * std::max(std::min<int64_t>(wanted, 65536), blocks);
+  }
+  if (s.expert_workspace_stays) {
+    a.stays += a.experts;
+  } else {
+    a.layer += a.experts;
+  }
+  if (s.item_tokens > 0) {
+    const int64_t items = std::max<int64_t>(1, t / s.item_tokens);
+    a.encoder = Bytes(s.item_transient_bytes) * items;
+    a.outputs = Bytes(s.item_output_bytes) * items;
+  }
+  a.peak = a.stays + a.outputs + std::max({a.sampler, a.layer, a.encoder});
+  return a;
+}
+
+int64_t graph_count(const VllmShape& s, const VllmPoint& p) {
+  if (!s.graphs_captured) return 0;
+  const int64_t decode = saturating_multiply(p.max_seqs, 1 + s.speculative_tokens);
+  int64_t sizes = s.listed_sizes;
+  int64_t full = s.listed_sizes;
+  if (s.listed_sizes == 0) {
+    const int64_t largest = largest_capture(s, p);
+    sizes = sizes_up_to(largest, s.graph_sizes_step);
+    full = sizes_up_to(std::min(largest, decode), s.graph_sizes_step);
+  }
+  return full + (s.piecewise_graphs ? sizes : 0);
+}
+
+int64_t pages_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
+  const int64_t in_flight = saturating_multiply(batch_tokens, s.in_flight_batches);
+  int64_t pages = 0;
+  for (int32_t i = 0; i < s.rule_count; ++i) {
+    const PageRule& rule = s.rules[size_t(i)];
+    pages = saturating_add(
+        pages, saturating_multiply(rule.groups, pages_of_rule(rule, tokens, in_flight, s.context_ranks)));
+  }
+  return pages;
+}
+
+Bytes need_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
+  return s.block_bytes * pages_of(s, tokens, batch_tokens);
+}
+
+int64_t longest_request(const VllmShape& s, Bytes available, int64_t limit, int64_t batch_tokens) {
+  int64_t low = 0, high = limit;
+  while (low < high) {
+    const int64_t middle = low + (high - low + 1) / 2;
+    if (need_of(s, middle, batch_tokens) <= available) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+int64_t longest_request_in_blocks(const VllmShape& s, int64_t blocks, int64_t requests, int64_t limit,
+                                  int64_t batch_tokens) {
+  return longest_request(s, s.block_bytes * (requests > 0 ? blocks / requests : 0), limit, batch_tokens);
+}
+
+int64_t pool_figure(const VllmShape& s, int64_t blocks, int64_t max_model_len, int64_t batch_tokens) {
+  if (s.groups == 0 || blocks <= 0) return 0;
+  if (s.figure_by_concurrency) {
+    const int64_t pages = pages_of(s, max_model_len, batch_tokens);
+    if (pages <= 0) return 0;
+    const double figure = double(blocks) / double(pages) * double(max_model_len);
+    return figure < double(kLargestExactInteger) ? int64_t(figure) : kLargestExactInteger;
+  }
+  return saturating_multiply(blocks / s.groups, s.smallest_block * s.context_ranks);
+}
+
+VllmTotals evaluate(const VllmShape& s, const VllmPoint& p) {
+  VllmTotals r;
+  r.requested = requested_bytes(p.total, p.utilisation);
+  r.weights = s.weights + s.weights_per_batch_token * p.batch_tokens;
+  r.activations = activations(s, p);
+  r.non_torch = s.non_torch;
+  r.graph_count = graph_count(s, p);
+  if (r.graph_count > 0) r.graphs = std::max(s.graph_floor, s.graph_bytes * r.graph_count);
+  r.available = r.requested - r.weights - r.activations.peak - r.non_torch;
+  if (s.graphs_charged) r.available -= r.graphs;
+  if (p.fixed_cache.count() > 0) r.available = p.fixed_cache;
+  if (s.groups == 0) return r;
+  r.blocks = std::max<int64_t>(0, r.available / s.block_bytes);
+  if (p.fixed_blocks > 0) r.blocks = p.fixed_blocks;
+  r.pages_per_request = pages_of(s, p.max_model_len, p.batch_tokens);
+  if (r.pages_per_request > 0) r.concurrency = double(r.blocks) / double(r.pages_per_request);
+  r.pool_tokens = pool_figure(s, r.blocks, p.max_model_len, p.batch_tokens);
+  return r;
+}
+
+}  // namespace vramwise::engines::vllm

@@ -1,0 +1,179 @@
+#include "engines/vllm/ledger_rows.h"
+
+#include <algorithm>
+
+namespace vramwise::engines::vllm {
+namespace {
+
+constexpr std::string_view kWorker = "vllm v1/worker/gpu_worker.py";
+constexpr std::string_view kRunner = "vllm v1/worker/gpu_model_runner.py";
+constexpr std::string_view kCacheUtils = "vllm v1/core/kv_cache_utils.py";
+constexpr std::string_view kLayers = "vllm model_executor/layers";
+constexpr std::string_view kFitted = "public server logs";
+
+class Rows {
+ public:
+  Rows(const Build& b, const DeviceBudget& d) : b_(b), d_(d) {}
+
+  void weights(Ledger& ledger) const;
+  void activations(Ledger& ledger) const;
+  void runtime(Ledger& ledger) const;
+  void pool(Ledger& ledger, int64_t blocks, std::string_view item) const;
+  void graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item) const;
+
+ private:
+  LedgerRow row(Component component, std::string_view item, ByteRange bytes, Basis basis) const {
+    LedgerRow r;
+    r.device = d_.device;
+    r.component = component;
+    r.item = std::string(item);
+    r.bytes = bytes;
+    r.basis = basis;
+    return r;
+  }
+  // Its share of the part's bar, so that rows add up to the part.
+  static ByteRange share(Bytes part, const ByteRange& whole) {
+    if (whole.likely.count() <= 0) return ByteRange::exactly(part);
+    const double f = double(part.count()) / double(whole.likely.count());
+    return {part - Bytes(int64_t(double((whole.likely - whole.low).count()) * f)), part,
+            part + Bytes(int64_t(double((whole.high - whole.likely).count()) * f))};
+  }
+
+  const Build& b_;
+  const DeviceBudget& d_;
+};
+
+void Rows::weights(Ledger& ledger) const {
+  const RankWeights& w = d_.stage->weights;
+  // Offloaded bytes come off the largest items first.
+  Bytes offload = std::min(b_.given.offload, w.total());
+  RankWeights left = w;
+  while (offload.count() > 0) {
+    size_t largest = 0;
+    for (size_t i = 1; i < kWeightItems; ++i) {
+      if (left.bytes[i] > left.bytes[largest]) largest = i;
+    }
+    const Bytes moved = std::min(offload, left.bytes[largest]);
+    if (moved.count() == 0) break;
+    left.bytes[largest] -= moved;
+    offload -= moved;
+  }
+  for (size_t i = 0; i < kWeightItems; ++i) {
+    LedgerRow r = row(Component::weights, to_string(WeightItem(i)), share(left.bytes[i], d_.weights), Basis::derived);
+    r.source = kLayers;
+    r.formula = {"this rank's share of the tensors, as loaded", {{"tensor_parallel", double(b_.given.tensor)}}};
+    ledger.add(std::move(r));
+  }
+  const Bytes deepstack = d_.stage->shape.weights_per_batch_token * b_.decided.batch_tokens;
+  LedgerRow r = row(Component::weights, "feature buffers of the vision tower", share(deepstack, d_.weights), Basis::derived);
+  r.source = kLayers;
+  r.formula = {"batch_tokens x bytes_per_token",
+               {{"batch_tokens", double(b_.decided.batch_tokens)},
+                {"bytes_per_token", double(d_.stage->shape.weights_per_batch_token.count())}}};
+  ledger.add(std::move(r));
+  if (b_.given.offload.count() > 0) {
+    LedgerRow host;
+    host.device = kHost;
+    host.component = Component::weights;
+    host.item = "offloaded weights";
+    host.bytes = ByteRange::exactly(std::min(b_.given.offload, w.total()));
+    host.basis = Basis::derived;
+    host.source = kLayers;
+    ledger.add(std::move(host));
+  }
+}
+
+void Rows::activations(Ledger& ledger) const {
+  const VllmActivations& a = d_.totals.activations;
+  const VllmShape& s = d_.stage->shape;
+  const ByteRange& whole = d_.activations;
+  const auto add = [&](std::string_view item, Bytes bytes, Formula formula) {
+    LedgerRow r = row(Component::activations, item, share(bytes, whole), Basis::derived);
+    r.source = kRunner;
+    r.formula = std::move(formula);
+    ledger.add(std::move(r));
+  };
+  const double t = double(b_.decided.batch_tokens), n = double(b_.decided.max_seqs);
+  const Bytes fixed = s.stays_fixed;
+  add("cuBLAS workspace", fixed, {"fixed by the card", {}});
+  const Bytes experts_stay = s.expert_workspace_stays ? a.experts : Bytes();
+  add("expert workspace", experts_stay,
+      {"batch_tokens x experts_per_token x row_bytes",
+       {{"batch_tokens", t}, {"experts_per_token", double(s.experts_per_token)}, {"row_bytes", double(s.expert_row_bytes)}}});
+  add("indexer buffers", a.stays - fixed - experts_stay,
+      {"max_model_len x bytes_per_token",
+       {{"max_model_len", double(b_.decided.max_model_len)}, {"bytes_per_token", double(s.stays_per_length)}}});
+  add("encoder outputs", a.outputs, {"items x tokens x hidden_size x element", {}});
+  if (a.layer >= a.sampler && a.layer >= a.encoder) {
+    add("one layer's forward pass", a.layer,
+        {"batch_tokens x bytes_per_token (+ MLA rows, expert rows)",
+         {{"batch_tokens", t}, {"bytes_per_token", double(s.layer_per_token)}}});
+  } else if (a.sampler >= a.encoder) {
+    add("sampler warm-up", a.sampler,
+        {"sequences x bytes_per_sequence + batch_tokens x bytes_per_token + fixed",
+         {{"sequences", n},
+          {"bytes_per_sequence", double(s.sampler_per_sequence)},
+          {"batch_tokens", t},
+          {"bytes_per_token", double(s.sampler_per_token)},
+          {"fixed", double(s.sampler_fixed)}}});
+  } else {
+    add("vision encoder", a.encoder, {"items x patches x (2 ffn_size / tensor_parallel + 4 hidden_size) x element", {}});
+  }
+}
+
+void Rows::runtime(Ledger& ledger) const {
+  LedgerRow context = row(Component::runtime, "CUDA context and communication", d_.before_snapshot, Basis::modelled);
+  context.source = kFitted;
+  context.formula = {"gone before vLLM looks at the card, outside of its budget", {}};
+  ledger.add(std::move(context));
+  LedgerRow outside = row(Component::runtime, "kernels and libraries", d_.non_torch, Basis::modelled);
+  outside.source = kFitted;
+  outside.formula = {"memory outside of torch after the profile run", {}};
+  ledger.add(std::move(outside));
+}
+
+void Rows::graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item) const {
+  LedgerRow r = row(Component::runtime, item, bytes, Basis::modelled);
+  r.source = kWorker;
+  r.formula = {"graphs x bytes_per_graph",
+               {{"graphs", double(d_.totals.graph_count)},
+                {"bytes_per_graph", double(d_.stage->shape.graph_bytes.count())}}};
+  ledger.add(std::move(r));
+}
+
+void Rows::pool(Ledger& ledger, int64_t blocks, std::string_view item) const {
+  const Bytes block = d_.stage->shape.block_bytes;
+  LedgerRow r = row(Component::kv_cache, item, ByteRange::exactly(block * blocks), Basis::derived);
+  r.source = kCacheUtils;
+  r.formula = {"blocks x block_bytes", {{"blocks", double(blocks)}, {"block_bytes", double(block.count())}}};
+  ledger.add(std::move(r));
+}
+
+}  // namespace
+
+void fill_ledgers(const Build& build, const Budget& budget, const Demand& demand, Assessment& out) {
+  for (const DeviceBudget& d : budget.devices) {
+    const Rows rows(build, d);
+    const bool charged = d.stage->shape.graphs_charged;
+    rows.weights(out.reserve);
+    rows.pool(out.reserve, budget.blocks, "cache pool");
+    rows.activations(out.reserve);
+    rows.runtime(out.reserve);
+    if (charged) rows.graphs(out.reserve, d.graphs, "CUDA graphs (estimate)");
+
+    const int64_t pages = pages_of(d.stage->shape, demand.tokens, build.decided.batch_tokens);
+    rows.weights(out.need);
+    rows.pool(out.need, saturating_multiply(pages, demand.requests), "cache of the sequences");
+    rows.activations(out.need);
+    rows.runtime(out.need);
+    rows.graphs(out.need, d.graphs_taken, "CUDA graphs");
+
+    rows.weights(out.peak);
+    rows.pool(out.peak, budget.blocks, "cache pool");
+    rows.activations(out.peak);
+    rows.runtime(out.peak);
+    rows.graphs(out.peak, d.graphs_taken, "CUDA graphs");
+  }
+}
+
+}  // namespace vramwise::engines::vllm

@@ -1,0 +1,235 @@
+#include "engines/vllm/levers.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "engines/vllm/budget.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+// Order of cost: lower is tried and shown first.
+enum Order {
+  kTowers = 5, kUtilisation = 10, kSequences = 20, kBatch = 25, kCacheType = 30, kEager = 40, kLength = 50,
+  kWeights = 60, kRanks = 70, kCard = 80,
+};
+
+// Headroom left beside the budget when the share is raised: fluctuation between starts.
+constexpr int64_t kShareStepPercent = 1;
+
+class Finder {
+ public:
+  Finder(const Question& q, const Build& b, const Budget& budget) : q_(q), b_(b), budget_(budget) {}
+
+  std::vector<LeverCandidate> run() {
+    share();
+    sequences();
+    batch();
+    cache_type();
+    eager();
+    length();
+    towers();
+    weights();
+    ranks();
+    card();
+    return std::move(out_);
+  }
+
+ private:
+  LeverCandidate& add(std::string id, int order, std::string change, std::string option, std::string cost) {
+    LeverCandidate c;
+    c.id = std::move(id);
+    c.order = order;
+    c.change = std::move(change);
+    c.option = std::move(option);
+    c.cost = std::move(cost);
+    out_.push_back(std::move(c));
+    return out_.back();
+  }
+
+  void share();
+  void sequences();
+  void batch();
+  void cache_type();
+  void eager();
+  void length();
+  void towers();
+  void weights();
+  void ranks();
+  void card();
+
+  const Question& q_;
+  const Build& b_;
+  const Budget& budget_;
+  std::vector<LeverCandidate> out_;
+};
+
+void Finder::share() {
+  if (b_.given.cache_bytes) return;
+  // The largest share, in whole percent, that is free for certain when vLLM starts.
+  int64_t percent = 99;
+  for (const DeviceBudget& d : budget_.devices) {
+    Bytes room = d.free_at_start.low;
+    if (!d.stage->shape.graphs_charged) room -= d.graphs_taken.high;
+    const Bytes hundredth = d.total / 100;
+    percent = std::min(percent, room / hundredth);
+  }
+  const auto now = int64_t(b_.decided.utilisation * 100 + 0.5);
+  if (percent == now || percent < 10) return;
+  const double share = double(percent) / 100;
+  const bool up = percent > now;
+  if (up && percent - now < kShareStepPercent) return;
+  LeverCandidate& c = add("gpu_memory_utilization", kUtilisation,
+                          std::string(up ? "give" : "ask for only") + " vLLM " + std::to_string(percent) +
+                              " % of the card" + (up ? "" : ", which is free"),
+                          "--gpu-memory-utilization " + format_number(share),
+                          up ? "less room for other processes on the card" : "a smaller cache");
+  c.options = {{"gpu_memory_utilization", json::Value(share)}};
+}
+
+void Finder::sequences() {
+  const int64_t asked = q_.workload.concurrency.count();
+  int64_t n = std::max<int64_t>(asked, 1) <= 16 ? 16 : 1;
+  while (n < asked) n *= 2;
+  if (b_.profile.slot_check && budget_.full().stage->pool.has_states) n = std::min(n, std::max<int64_t>(1, budget_.blocks_low));
+  if (n >= b_.decided.max_seqs || n < std::max<int64_t>(asked, 1)) return;
+  LeverCandidate& c = add("max_num_seqs", kSequences, "run at most " + format_grouped(n) + " sequences at a time",
+                          "--max-num-seqs " + std::to_string(n), "more users than that wait");
+  c.options = {{"max_num_seqs", json::Value(n)}};
+  // Batches that were derived from the sequences stay as they are.
+}
+
+void Finder::batch() {
+  for (const int64_t t : {int64_t{2048}, int64_t{1024}, int64_t{512}}) {
+    if (t >= b_.decided.batch_tokens || t < b_.decided.max_seqs) continue;
+    if (!b_.decided.chunked) continue;
+    LeverCandidate& c = add("max_num_batched_tokens", kBatch,
+                            "read prompts in chunks of " + format_grouped(t) + " tokens",
+                            "--max-num-batched-tokens " + std::to_string(t), "slower prompt processing");
+    c.options = {{"max_num_batched_tokens", json::Value(t)}};
+    return;
+  }
+  if (!b_.decided.chunked) {
+    LeverCandidate& c = add("enable_chunked_prefill", kBatch, "read long prompts in chunks", "--enable-chunked-prefill",
+                            "slower prompt processing");
+    c.options = {{"enable_chunked_prefill", json::Value(true)}};
+  }
+}
+
+void Finder::cache_type() {
+  if (b_.decided.cache_element.numerator < 2 * b_.decided.cache_element.denominator) return;
+  if (budget_.shape().groups == 0) return;
+  const int capability = b_.now.capability;
+  // fp8 caches need Ada, Hopper or later, or Triton kernels on Ampere.
+  if (b_.now.nvidia && capability > 0 && capability < 80) return;
+  LeverCandidate& c = add("kv_cache_dtype", kCacheType, "store the cache in fp8", "--kv-cache-dtype fp8",
+                          "a small risk for accuracy");
+  c.options = {{"kv_cache_dtype", json::Value("fp8")}};
+}
+
+void Finder::eager() {
+  if (b_.given.eager || budget_.full().totals.graph_count == 0) return;
+  LeverCandidate& c = add("enforce_eager", kEager, "run without CUDA graphs", "--enforce-eager",
+                          "slower decoding, most at small batches");
+  c.options = {{"enforce_eager", json::Value(true)}};
+}
+
+void Finder::length() {
+  const VllmShape& shape = budget_.shape();
+  if (shape.groups == 0 || b_.given.fit_length) return;
+  const int64_t asked = q_.workload.sequence_tokens.count();
+  const Bytes available = budget_.full().available.low;
+  int64_t fits = longest_request(shape, available, b_.decided.max_model_len, b_.decided.batch_tokens);
+  const int64_t requests = std::max<int64_t>(1, q_.workload.concurrency.count());
+  if (q_.workload.given()) {
+    fits = longest_request_in_blocks(shape, std::max<int64_t>(0, budget_.blocks_low - 1), requests,
+                                     b_.decided.max_model_len, b_.decided.batch_tokens);
+  }
+  // A round length that people would write.
+  for (const int64_t step : {int64_t{4096}, int64_t{1024}, int64_t{256}}) {
+    if (fits >= 4 * step) {
+      fits = fits / step * step;
+      break;
+    }
+  }
+  if (fits < 256 || fits >= b_.decided.max_model_len) return;
+  LeverCandidate& c = add("max_model_len", kLength, "cap requests at " + format_grouped(fits) + " tokens",
+                          "--max-model-len " + std::to_string(fits), "longer requests are refused");
+  c.options = {{"max_model_len", json::Value(fits)}};
+  if (asked > fits) {
+    c.changes_workload = true;
+    c.workload = q_.workload;
+    c.workload.sequence_tokens = Tokens(fits);
+  }
+}
+
+void Finder::towers() {
+  if (!q_.model->vision || b_.given.language_only) return;
+  LeverCandidate& c = add("language_model_only", kTowers, "leave the vision tower out", "--language-model-only",
+                          "text only: no images");
+  c.options = {{"language_model_only", json::Value(true)}};
+}
+
+void Finder::weights() {
+  const double bits = weights::bits_per_weight(*q_.model, *q_.weights);
+  if (bits > 12) {
+    LeverCandidate& c = add("weights", kWeights, "use weights in fp8", "(a checkpoint in fp8, or --quantization fp8)",
+                            "a small loss of quality");
+    c.weights_format = "fp8";
+  }
+  if (bits > 6) {
+    LeverCandidate& c = add("weights", kWeights + 2, "use weights in 4 bits (AWQ)", "(an AWQ checkpoint)",
+                            "some loss of quality");
+    c.weights_format = "awq";
+  }
+}
+
+void Finder::ranks() {
+  if (b_.given.pipeline > 1 || b_.given.data > 1) return;
+  for (int64_t n = b_.given.tensor * 2; n <= 16; n *= 2) {
+    bool divides = true;
+    for (const model::Layer& layer : q_.model->layers) {
+      for (const model::Mixer& mixer : layer.mixers) {
+        const auto* a = std::get_if<model::AttentionBlock>(&mixer);
+        const auto* l = std::get_if<model::LatentBlock>(&mixer);
+        const int64_t heads = a ? a->query_heads : l ? l->query_heads : n;
+        divides = divides && heads % n == 0;
+      }
+    }
+    if (!divides) return;
+    const int per_node = q_.hardware->devices.empty() ? 0 : q_.hardware->devices.front().gpu.max_per_node;
+    if (per_node > 0 && n > per_node) return;
+    LeverCandidate& c = add("tensor_parallel_size", kRanks + int(n), "split the model over " + std::to_string(n) + " GPUs",
+                            "--tensor-parallel-size " + std::to_string(n), "more GPUs");
+    c.options = {{"tensor_parallel_size", json::Value(n)}};
+    c.devices = int(n);
+    if (n >= b_.given.tensor * 4) return;
+  }
+}
+
+void Finder::card() {
+  if (q_.hardware->devices.empty()) return;
+  // Two steps up the usual ladder of data-centre cards, smallest first.
+  const Bytes total = q_.hardware->devices.front().total;
+  int shown = 0;
+  for (const std::string_view id : {"l40s", "h100-sxm", "h200-sxm", "b200"}) {
+    const auto gpu = catalog::find_gpu(id);
+    if (!gpu || gpu->total <= total + GiB(2)) continue;
+    LeverCandidate& c = add("gpu", kCard + shown, "use " + std::string(gpu->name), "(another GPU)", "another machine");
+    c.gpu = std::string(id);
+    if (++shown == 2) return;
+  }
+}
+
+}  // namespace
+
+std::vector<LeverCandidate> lever_candidates(const Question& question) {
+  Notes notes;
+  const auto b = build(question, notes);
+  if (!b) return {};
+  const Budget budget = budget_of(question, *b);
+  if (budget.devices.empty()) return {};
+  return Finder(question, *b, budget).run();
+}
+
+}  // namespace vramwise::engines::vllm

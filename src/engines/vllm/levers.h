@@ -1,0 +1,12 @@
+// What to try when it does not fit, cheapest for the user first.
+#pragma once
+
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace vramwise::engines::vllm {
+
+std::vector<LeverCandidate> lever_candidates(const Question& question);
+
+}  // namespace vramwise::engines::vllm

@@ -1,0 +1,132 @@
+#include "engines/vllm/profile.h"
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+ExpertPadding padding(Facts& facts, const json::Value& row) {
+  ExpertPadding pad;
+  pad.hidden_in = facts.integer(row, "hidden_in");
+  pad.hidden_out = facts.integer(row, "hidden_out");
+  pad.width_in = facts.integer(row, "width_in");
+  pad.width_out = facts.integer(row, "width_out");
+  return pad;
+}
+
+void read_cache(Facts& facts, const Circumstances& now, Profile& p) {
+  p.window_groups = facts.flag("window_groups");
+  p.chunked_layers_grouped = facts.flag("chunked_layers_grouped");
+  p.group_threshold_percent = facts.integer("group_threshold_percent");
+  p.figure_by_concurrency = facts.flag("figure_by_concurrency");
+  p.batches_in_flight = facts.integer("batches_in_flight");
+  p.in_flight_by_stages = facts.flag("in_flight_by_stages");
+  p.state_caching_default = facts.flag("state_caching_default");
+  p.state_caching_aligns = facts.flag("state_caching_aligns");
+  p.mamba_state_demanded = facts.flag("mamba_state_demanded");
+  p.delta_state_demanded = facts.flag("delta_state_demanded");
+  p.slot_check = facts.flag("slot_check");
+  p.checkpoint_cache_type = facts.flag("checkpoint_cache_type");
+  const json::Value& sparse = facts.row("sparse_latent", now);
+  p.sparse_row_bytes = facts.integer(sparse, "fp8_row_bytes");
+  p.sparse_plain_rows = p.sparse_row_bytes == 0;
+  p.sparse_block_tokens = facts.integer(sparse, "block_tokens");
+  p.block_tokens = facts.integer("block_tokens");
+  p.latent_block_tokens = facts.integer(facts.row("latent_block_tokens", now), "value");
+  p.compressed_block_tokens = facts.integer("compressed_block_tokens");
+  p.state_alignment = facts.integer("state_alignment");
+  p.latent_state_alignment = facts.integer("latent_state_alignment");
+  p.pooled_state_alignment = facts.integer("pooled_state_alignment");
+  p.pooled_extra_pages = facts.integer("pooled_extra_pages");
+}
+
+void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
+  const json::Value& sampler = facts.row("sampler", now);
+  p.sampler_bytes = facts.integer(sampler, "bytes");
+  p.sampler_buffer_bytes = facts.integer(sampler, "buffer_bytes");
+  p.sampler_when_chunked = facts.flag("sampler_when_chunked") || !now.first_engine;
+  p.cublas_workspace = MiB(facts.integer(facts.row("cublas_workspace", now), "value"));
+  p.expert_workspace_stays = facts.flag("expert_workspace_stays");
+  p.expert_token_cap = facts.integer("expert_token_cap");
+  p.indexer_buffers = facts.flag("indexer_buffers");
+  p.indexer_rows = facts.integer("indexer_rows");
+  p.sampler_percent = facts.integer("sampler_percent");
+  p.layer_percent = facts.integer("layer_percent");
+  p.encoder_percent = facts.integer("encoder_percent");
+  p.expert_percent = facts.integer("expert_percent");
+}
+
+void read_overheads(Facts& facts, const Circumstances& now, Profile& p) {
+  p.non_torch = facts.mib(facts.row("non_torch", now));
+  p.before_snapshot = facts.mib(facts.row("before_snapshot", now));
+  p.graph_layer = KiB(facts.integer("graph_layer_kib"));
+  p.graph_sparse_layer = KiB(facts.integer("graph_sparse_layer_kib"));
+  const json::Value& bars = facts.row("graph_bars", now);
+  p.graph_low_percent = facts.integer(bars, "low_percent");
+  p.graph_high_percent = facts.integer(bars, "high_percent");
+  p.graph_floor = MiB(facts.integer(bars, "floor"));
+  p.graph_taken_low_percent = facts.integer(bars, "taken_low_percent");
+  p.graph_taken_percent = facts.integer(bars, "taken_percent");
+  p.graph_taken_high_percent = facts.integer(bars, "taken_high_percent");
+  p.graph_sizes_step = facts.integer("graph_sizes_step");
+  p.graph_largest = facts.integer("graph_largest");
+}
+
+void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
+  p.mxfp4_padding = padding(facts, facts.row("mxfp4_padding", now));
+  const json::Value& fp4 = facts.row("nvfp4_experts", now);
+  p.nvfp4_padding = padding(facts, fp4);
+  p.fp4_without_workspace = fp4.find("without_workspace") != nullptr;
+  const json::Value& fp8 = facts.row("fp8_weights", now);
+  p.marlin_fp8 = fp8.find("marlin") != nullptr;
+  p.gptq_without_marlin = fp8.find("gptq_without_marlin") != nullptr;
+  p.weights_percent = facts.integer("weights_percent");
+}
+
+}  // namespace
+
+Result<Profile> load_profile(const Version& version, Circumstances& now,
+                             std::optional<bool> use_first_engine) {
+  TRY_ASSIGN(Facts facts, Facts::load("vllm", version));
+  Profile p;
+  p.version = facts.version();
+  now.first_engine = use_first_engine ? *use_first_engine : facts.flag("first_engine");
+  p.utilisation = facts.number("utilisation");
+  p.leading_runner = facts.integer("leading_runner");
+  // Runner 2 serves what `now.runner` marked as eligible, from the version on that made it the default.
+  if (p.leading_runner < 2) now.runner = 1;
+  const json::Value& charge = facts.row("graph_estimate", now);
+  p.graphs_charged = charge.find("charged") != nullptr && charge.find("charged")->as_boolean();
+  p.blocks_are_memory = facts.flag("blocks_are_memory");
+  const json::Value& batch = facts.row("batch_limits", now);
+  p.batch_tokens = facts.integer(batch, "tokens");
+  p.max_seqs = facts.integer(batch, "sequences");
+  p.unchunked_floor = facts.integer("first_engine_batch_floor");
+  p.chunked_batch = facts.integer("first_engine_chunk");
+  p.chunked_above = facts.integer("first_engine_chunked_above");
+  read_cache(facts, now, p);
+  read_activations(facts, now, p);
+  read_overheads(facts, now, p);
+  read_kernels(facts, now, p);
+  if (now.first_engine) {
+    p.window_groups = false;
+    p.figure_by_concurrency = false;
+    p.slot_check = false;
+  }
+  TRY(facts.check());
+  return p;
+}
+
+Result<std::vector<std::string>> known_options() {
+  TRY_ASSIGN(catalog::Entry entry, catalog::find(catalog::Kind::engine, "vllm"));
+  std::vector<std::string> names;
+  if (const json::Value* list = entry.value.find("options")) {
+    for (const std::string_view name : split(list->as_string(), ' ')) {
+      if (!name.empty()) names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+}  // namespace vramwise::engines::vllm

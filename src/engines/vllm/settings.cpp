@@ -1,0 +1,408 @@
+#include "engines/vllm/settings.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+// Bounds of what is accepted; the products that follow stay far inside int64.
+constexpr int64_t kMaxTokens = int64_t{1} << 40;
+constexpr int64_t kMaxSequences = int64_t{1} << 30;
+constexpr int64_t kMaxRanks = 1 << 16;
+
+// Counts with a suffix, as vLLM reads them: "32k" = 32,000, "32K" = 32,768, "25.6k" = 25,600.
+std::optional<int64_t> human_count(std::string_view text) {
+  text = trim(text);
+  if (text.empty()) return std::nullopt;
+  int64_t factor = 1;
+  switch (text.back()) {
+    case 'k': factor = 1'000; break;
+    case 'm': factor = 1'000'000; break;
+    case 'g': factor = 1'000'000'000; break;
+    case 't': factor = 1'000'000'000'000; break;
+    case 'K': factor = int64_t{1} << 10; break;
+    case 'M': factor = int64_t{1} << 20; break;
+    case 'G': factor = int64_t{1} << 30; break;
+    case 'T': factor = int64_t{1} << 40; break;
+    default: return parse_integer(text);
+  }
+  text.remove_suffix(1);
+  if (const auto whole = parse_integer(text)) return saturating_multiply(*whole, factor);
+  const auto number = parse_number(text);
+  if (!number || *number < 0 || *number > 1e15) return std::nullopt;
+  return int64_t(*number * double(factor) + 0.5);
+}
+
+class Reader {
+ public:
+  Reader(const Options& options, Notes& notes) : options_(options), notes_(notes) {}
+
+  Result<std::optional<int64_t>> count(std::string_view name, int64_t min, int64_t max) const {
+    const json::Value* value = options_.find(name);
+    if (value != nullptr && value->is_string()) {
+      const auto n = human_count(value->as_string());
+      if (n && *n >= min && *n <= max) return std::optional<int64_t>(*n);
+    }
+    return options_.integer(name, min, max);
+  }
+  Result<bool> flag(std::string_view name, bool fallback) const {
+    TRY_ASSIGN(const std::optional<bool> value, options_.boolean(name));
+    return value.value_or(fallback);
+  }
+  Result<std::string> word(std::string_view name, std::string fallback) const {
+    TRY_ASSIGN(std::optional<std::string> value, options_.string(name));
+    return value ? std::move(*value) : std::move(fallback);
+  }
+  Error bad(std::string_view name, std::string expected) const {
+    const json::Value* value = options_.find(name);
+    return Error(ErrorCode::invalid_input, "option '" + std::string(name) + "' is " +
+                                               (value ? json::dump(*value) : "absent") +
+                                               ", expected " + expected)
+        .at("engine.options." + std::string(name));
+  }
+  const Options& options() const { return options_; }
+  Notes& notes() const { return notes_; }
+
+ private:
+  const Options& options_;
+  Notes& notes_;
+};
+
+Result<bool> read_lengths(const Reader& r, Given& g) {
+  if (const json::Value* length = r.options().find("max_model_len");
+      length != nullptr && length->is_string() && length->as_string() == "auto") {
+    g.fit_length = true;
+  } else {
+    TRY_ASSIGN(const auto n, r.count("max_model_len", -1, kMaxTokens));
+    if (n && *n == -1) {
+      g.fit_length = true;
+    } else if (n && *n < 1) {
+      return fail(r.bad("max_model_len", "a length of 1 or more, or -1 to fit it"));
+    } else {
+      g.max_model_len = n;
+    }
+  }
+  TRY_ASSIGN(g.batch_tokens, r.count("max_num_batched_tokens", 1, kMaxTokens));
+  TRY_ASSIGN(g.max_seqs, r.count("max_num_seqs", 1, kMaxSequences));
+  return true;
+}
+
+Result<bool> read_budget(const Reader& r, Given& g) {
+  TRY_ASSIGN(g.utilisation, r.options().number("gpu_memory_utilization", 0, 1));
+  if (g.utilisation && *g.utilisation <= 0) {
+    return fail(r.bad("gpu_memory_utilization", "a share above 0 and at most 1"));
+  }
+  // Older spelling of the same.
+  for (const char* name : {"kv_cache_memory_bytes", "kv_cache_memory"}) {
+    TRY_ASSIGN(const auto bytes, r.count(name, 1, kLargestExactInteger));
+    if (bytes) g.cache_bytes = Bytes(*bytes);
+  }
+  TRY_ASSIGN(g.cache_blocks, r.count("num_gpu_blocks_override", 1, kMaxTokens));
+  TRY_ASSIGN(const auto offload, r.options().number("cpu_offload_gb", 0, 1e6));
+  // vLLM counts these "GB" as GiB.
+  if (offload) g.offload = Bytes(int64_t(*offload * double(GiB(1).count())));
+  return true;
+}
+
+Result<bool> read_cache(const Reader& r, Given& g) {
+  TRY_ASSIGN(g.block_tokens, r.count("block_size", 1, 1 << 20));
+  TRY_ASSIGN(g.cache_dtype, r.word("kv_cache_dtype", "auto"));
+  TRY_ASSIGN(g.dtype, r.word("dtype", "auto"));
+  TRY_ASSIGN(g.conv_dtype, r.word("mamba_cache_dtype", "auto"));
+  TRY_ASSIGN(g.state_dtype, r.word("mamba_ssm_cache_dtype", "auto"));
+  TRY_ASSIGN(g.state_mode, r.word("mamba_cache_mode", ""));
+  TRY_ASSIGN(g.prefix_caching, r.options().boolean("enable_prefix_caching"));
+  TRY_ASSIGN(g.chunked_prefill, r.options().boolean("enable_chunked_prefill"));
+  TRY_ASSIGN(g.async_scheduling, r.flag("async_scheduling", true));
+  TRY_ASSIGN(g.no_window_groups, r.flag("disable_hybrid_kv_cache_manager", false));
+  for (const json::Member& member : r.options().entries()) {
+    if (starts_with(member.key, "kv_transfer_config") && !member.value.is_boolean()) {
+      g.no_window_groups = true;
+      r.notes().assume("connector_full_windows",
+                       "a KV connector makes vLLM cache every sliding-window layer in full",
+                       "vllm v1/core/kv_cache_utils.py");
+    }
+  }
+  return true;
+}
+
+Result<bool> read_parallel(const Reader& r, const Question& q, Given& g) {
+  TRY_ASSIGN(const auto tensor, r.count("tensor_parallel_size", 1, kMaxRanks));
+  TRY_ASSIGN(const auto pipeline, r.count("pipeline_parallel_size", 1, kMaxRanks));
+  TRY_ASSIGN(const auto data, r.count("data_parallel_size", 1, kMaxRanks));
+  TRY_ASSIGN(const auto decode, r.count("decode_context_parallel_size", 1, kMaxRanks));
+  TRY_ASSIGN(const auto prefill, r.count("prefill_context_parallel_size", 1, kMaxRanks));
+  g.pipeline = pipeline.value_or(1);
+  g.data = data.value_or(1);
+  g.decode_context = decode.value_or(1);
+  g.prefill_context = prefill.value_or(1);
+  const auto devices = int64_t(q.hardware->devices.size());
+  if (tensor) {
+    g.tensor = *tensor;
+  } else if (!pipeline && !data && devices > 1) {
+    g.tensor = devices;
+    g.tensor_assumed = true;
+  } else if (devices > g.pipeline * g.data && devices % (g.pipeline * g.data) == 0) {
+    g.tensor = devices / (g.pipeline * g.data);
+    g.tensor_assumed = true;
+  }
+  TRY_ASSIGN(g.expert_parallel, r.flag("enable_expert_parallel", false));
+  TRY_ASSIGN(const auto spare, r.count("eplb_config.num_redundant_experts", 0, 1 << 16));
+  g.spare_experts = spare.value_or(0);
+  TRY_ASSIGN(const bool no_reduce, r.flag("disable_custom_all_reduce", false));
+  g.own_all_reduce = !no_reduce;
+  return true;
+}
+
+Result<bool> read_graphs(const Reader& r, Given& g) {
+  TRY_ASSIGN(g.eager, r.flag("enforce_eager", false));
+  TRY_ASSIGN(g.graph_mode, r.word("compilation_config.cudagraph_mode", ""));
+  if (to_lower(g.graph_mode) == "none") g.eager = true;
+  for (const char* name : {"cudagraph_capture_sizes", "compilation_config.cudagraph_capture_sizes"}) {
+    TRY_ASSIGN(const auto sizes, r.options().numbers(name));
+    if (!sizes) continue;
+    g.capture_sizes.clear();
+    for (const double size : *sizes) {
+      if (!(size >= 1 && size <= 1e9)) return fail(r.bad(name, "a list of batch sizes"));
+      g.capture_sizes.push_back(int64_t(size));
+    }
+  }
+  for (const char* name : {"max_cudagraph_capture_size", "compilation_config.max_cudagraph_capture_size"}) {
+    TRY_ASSIGN(const auto largest, r.count(name, 0, kMaxTokens));
+    if (largest) g.largest_capture = largest;
+  }
+  return true;
+}
+
+Result<bool> read_kernels(const Reader& r, Given& g) {
+  TRY_ASSIGN(g.quantization, r.word("quantization", ""));
+  TRY_ASSIGN(g.moe_backend, r.word("moe_backend", ""));
+  if (g.moe_backend.empty()) {
+    TRY_ASSIGN(g.moe_backend, r.word("kernel_config.moe_backend", ""));
+  }
+  TRY_ASSIGN(g.attention_backend, r.word("attention_backend", ""));
+  g.marlin = g.moe_backend == "marlin" || contains(g.quantization, "marlin");
+  g.deep_gemm_experts = g.moe_backend == "deep_gemm";
+  return true;
+}
+
+Result<bool> read_multimodal(const Reader& r, Given& g) {
+  TRY_ASSIGN(g.language_only, r.flag("language_model_only", false));
+  TRY_ASSIGN(g.skip_tower_profiling, r.flag("skip_mm_profiling", false));
+  // Nothing to profile when every modality named is switched off.
+  bool any = false, all_zero = true;
+  for (const char* modality : {"image", "video", "audio"}) {
+    const std::string name = std::string("limit_mm_per_prompt.") + modality;
+    const json::Value* value = r.options().find(name);
+    if (value == nullptr || !value->is_integer()) continue;
+    any = true;
+    if (value->as_integer() != 0) all_zero = false;
+  }
+  if (any && all_zero) g.skip_tower_profiling = true;
+  return true;
+}
+
+Result<bool> read_adapters(const Reader& r, Given& g) {
+  TRY_ASSIGN(const bool enabled, r.flag("enable_lora", false));
+  TRY_ASSIGN(const auto slots, r.count("max_loras", 1, 1 << 16));
+  TRY_ASSIGN(const auto rank, r.count("max_lora_rank", 1, 1 << 16));
+  if (!enabled) return true;
+  g.lora_slots = slots.value_or(1);
+  g.lora_rank = rank.value_or(16);
+  return true;
+}
+
+Result<bool> read_speculation(const Reader& r, Given& g) {
+  TRY_ASSIGN(std::string method, r.word("speculative_config.method", ""));
+  TRY_ASSIGN(const std::string draft, r.word("speculative_config.model", ""));
+  TRY_ASSIGN(const auto tokens, r.count("speculative_config.num_speculative_tokens", 1, 4096));
+  method = to_lower(method);
+  if (method.empty() && draft.empty()) return true;
+  g.speculative_method = method.empty() ? "draft_model" : method;
+  g.speculative_tokens = tokens.value_or(1);
+  if (method == "ngram" || method == "suffix") {
+    g.speculation = Speculation::ngram;
+  } else if (contains(method, "mtp")) {
+    g.speculation = Speculation::mtp;
+  } else if (starts_with(method, "eagle")) {
+    g.speculation = Speculation::one_layer;
+  } else {
+    g.speculation = Speculation::draft_model;
+    r.notes().warn("drafter_unknown",
+                   "the drafter's own weights and cache are not counted: only its target is known here",
+                   "vllm config/speculative.py");
+  }
+  return true;
+}
+
+bool is_on(std::string_view value) { return value == "1" || to_lower(value) == "true"; }
+
+Result<bool> read_environment(const std::map<std::string, std::string>& env, Given& g) {
+  for (const auto& [name, value] : env) {
+    if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
+    if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
+    if (name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN") g.allow_long = is_on(value);
+    if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE") g.grouped_chunks = is_on(value);
+    if (name == "VLLM_MXFP4_USE_MARLIN" || name == "VLLM_TEST_FORCE_FP8_MARLIN") {
+      g.marlin = g.marlin || is_on(value);
+    }
+    if (name == "VLLM_MOE_USE_DEEP_GEMM") g.deep_gemm_experts = is_on(value);
+    if (name == "VLLM_PP_LAYER_PARTITION") {
+      for (const std::string_view part : split(value, ',')) {
+        const auto n = parse_integer(trim(part));
+        if (!n || *n < 0 || *n > 100'000) {
+          return fail(Error(ErrorCode::invalid_input,
+                            "VLLM_PP_LAYER_PARTITION is '" + value + "', expected layer counts")
+                          .at("engine.env.VLLM_PP_LAYER_PARTITION"));
+        }
+        g.stage_layers.push_back(*n);
+      }
+    }
+  }
+  return true;
+}
+
+void warn_unknown(const Options& options, Notes& notes) {
+  const auto known = known_options();
+  if (!known) return;
+  std::vector<std::string_view> names(known->begin(), known->end());
+  for (const json::Member& member : options.entries()) {
+    if (std::find(names.begin(), names.end(), member.key) != names.end()) continue;
+    // Keys below a known object are its own business ("kv_transfer_config.x", "hf_overrides.y").
+    const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
+    if (head.size() < member.key.size() &&
+        std::find(names.begin(), names.end(), head) != names.end()) {
+      continue;
+    }
+    std::string text = "vLLM has no option '" + member.key + "'; it is ignored";
+    const auto near = nearest_names(member.key, names, 1);
+    if (!near.empty()) text += " (did you mean '" + near.front() + "'?)";
+    notes.warn("unknown_option", std::move(text));
+  }
+}
+
+std::optional<DType> asked_type(std::string_view name) {
+  if (name.empty() || name == "auto") return std::nullopt;
+  return dtype_from_name(name);
+}
+
+// Bytes of a cache element by the name of its type.
+void decide_cache_type(const Question& q, const Given& given, const Profile& profile, Decided& d,
+                       Notes& notes) {
+  std::string name = given.cache_dtype;
+  if (name == "auto" && q.weights->recipe && profile.checkpoint_cache_type &&
+      !q.weights->recipe->kv_cache_dtype.empty()) {
+    name = q.weights->recipe->kv_cache_dtype;
+    notes.assume("cache_type_of_checkpoint",
+                 "the checkpoint asks for a cache in " + name + ", which auto follows",
+                 "vllm model_executor/layers/quantization/modelopt.py");
+  }
+  name = to_lower(name);
+  const auto type = dtype_from_name(name);
+  if (name == "auto" || (type && dtype_bytes(*type) >= 2)) {
+    // An explicit 16-bit type; "bfloat16" on a float16 model keeps its size.
+    const DType element = type ? *type : d.plain;
+    d.cache_element = {dtype_bytes(element), 1};
+    d.cache_dtype = to_string(element);
+    return;
+  }
+  d.cache_dtype = name;
+  if (starts_with(name, "nvfp4")) {
+    d.cache_element = {9, 16};  // 4 bits and an fp8 scale per 16
+  } else if (contains(name, "per_token_head")) {
+    d.cache_element = {1, 1};
+    d.cache_bytes_per_head = 4;  // fp32 scales of K and of V
+  } else if (starts_with(name, "turboquant")) {
+    d.cache_element = {1, 1};
+    notes.warn("turboquant_cache", "TurboQuant caches are counted as one byte an element, an upper bound");
+  } else {
+    d.cache_element = {1, 1};
+    if (!starts_with(name, "fp8") && !starts_with(name, "int8")) {
+      notes.warn("unknown_cache_type", "cache type '" + name + "' is not known; counted as one byte an element");
+    }
+  }
+}
+
+void decide_batch(const Question& q, const Given& given, const Profile& profile,
+                  const Circumstances& now, Decided& d) {
+  int64_t tokens = profile.batch_tokens;
+  if (now.first_engine) {
+    d.chunked = given.chunked_prefill.value_or(d.max_model_len > profile.chunked_above);
+    tokens = d.chunked ? profile.chunked_batch : std::max(d.max_model_len, profile.unchunked_floor);
+    d.batch_tokens = given.batch_tokens.value_or(tokens);
+    d.max_seqs = given.max_seqs.value_or(profile.max_seqs);
+    return;
+  }
+  d.chunked = given.chunked_prefill.value_or(true);
+  int64_t seqs = profile.max_seqs;
+  // A workload of more users than the default allows needs the flag, and the command sets it.
+  if (!d.chunked) tokens = std::max(tokens, d.max_model_len);
+  d.max_seqs = given.max_seqs.value_or(seqs);
+  if (given.batch_tokens) {
+    d.batch_tokens = *given.batch_tokens;
+  } else {
+    d.batch_tokens = std::min(tokens, saturating_multiply(d.max_seqs, d.max_model_len));
+  }
+  if (!given.max_seqs) d.max_seqs = std::min(d.max_seqs, d.batch_tokens);
+  (void)q;
+}
+
+}  // namespace
+
+Result<Given> read_settings(const Question& question, Notes& notes) {
+  Given given;
+  const Reader reader(question.settings.options, notes);
+  TRY(read_lengths(reader, given));
+  TRY(read_budget(reader, given));
+  TRY(read_cache(reader, given));
+  TRY(read_parallel(reader, question, given));
+  TRY(read_graphs(reader, given));
+  TRY(read_kernels(reader, given));
+  TRY(read_multimodal(reader, given));
+  TRY(read_adapters(reader, given));
+  TRY(read_speculation(reader, given));
+  TRY(read_environment(question.settings.env, given));
+  warn_unknown(question.settings.options, notes);
+  return given;
+}
+
+Decided decide(const Question& question, const Given& given, const Profile& profile,
+               const Circumstances& now, Notes& notes) {
+  Decided d;
+  const model::Model& model = *question.model;
+  d.utilisation = given.utilisation.value_or(profile.utilisation);
+  const int64_t derived = model.max_positions > 0 ? model.max_positions : 2048;
+  if (given.max_model_len) {
+    d.max_model_len = *given.max_model_len;
+  } else if (!given.fit_length && question.workload.sequence_tokens.count() > 0) {
+    d.max_model_len = question.workload.sequence_tokens.count();
+    d.length_from_workload = true;
+  } else {
+    d.max_model_len = derived;
+    if (model.max_positions <= 0) {
+      notes.assume("length_unknown", "the config names no longest context; vLLM takes 2,048 tokens",
+                   "vllm config/model.py");
+    }
+  }
+  const auto plain = asked_type(given.dtype);
+  d.plain = plain ? *plain : model.dtype;
+  // vLLM runs float32 checkpoints in 16 bits unless told otherwise.
+  if (!plain && model.dtype == DType::float32) d.plain = DType::bfloat16;
+  decide_cache_type(question, given, profile, d, notes);
+  decide_batch(question, given, profile, now, d);
+  d.conv = asked_type(given.conv_dtype).value_or(d.plain);
+  const auto state = asked_type(given.state_dtype);
+  d.state = state.value_or(d.conv);
+  d.state_forced = state.has_value();
+  bool states = false;
+  for (const model::Layer& layer : model.layers) {
+    for (const model::CacheLayout& cache : layer.caches) states = states || model::is_recurrent(cache);
+  }
+  d.prefix_caching =
+      given.prefix_caching.value_or(states ? profile.state_caching_default : !now.first_engine);
+  return d;
+}
+
+}  // namespace vramwise::engines::vllm

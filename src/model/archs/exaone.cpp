@@ -1,0 +1,92 @@
+// EXAONE 3.x (a Llama under other names), 4.0 and 4.5 (three sliding layers, then one that reads
+// all without rotary), and K-EXAONE (the same with experts). Source: transformers models/exaone4;
+// LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct modeling_exaone.py; LGAI-EXAONE/K-EXAONE-236B-A23B README.
+#include "model/arch_rule.h"
+#include "model/llama_like.h"
+
+namespace vramwise::model {
+namespace {
+
+Result<Model> build_v3(const Fields& fields) {
+  Builder b(fields, fields, {.positions = 2048, .gguf = "exaone"});
+  LlamaLike options;
+  options.stem = "transformer.";
+  options.layer_list = "h.";
+  options.attention_names = {.scope = "attn.attention.", .o = "out_proj"};
+  options.mlp_names = {.gate = "c_fc_0", .up = "c_fc_1", .down = "c_proj"};
+  options.attention_norm = "ln_1";
+  options.ffn_norm = "ln_2";
+  options.embedding = "wte";
+  options.final_norm = "ln_f";
+  add_llama_like(b, options);
+  return b.finish();
+}
+
+// The pattern is a period or letters, a layer each: LLLG is four layers, the last reads everything.
+std::vector<bool> sliding_layers(const Fields& text, int64_t layers, bool any) {
+  const auto pattern = text.reader().find({"sliding_window_pattern"});
+  const int64_t every = pattern && pattern->value().is_string()
+                            ? int64_t(pattern->value().as_string().size())
+                            : text.small_or({"sliding_window_pattern"}, 4);
+  const std::vector<std::string> types = layer_types(text, layers, every);
+  std::vector<bool> sliding;
+  for (const std::string& type : types) sliding.push_back(any && type == "sliding_attention");
+  return sliding;
+}
+
+Result<Model> build(const json::Reader& config) {
+  const Fields top(config);
+  const Fields text = top.text();
+  const std::string type = text.text_or({"model_type"}, top.text_or({"model_type"}, ""));
+  if (type == "exaone") return build_v3(text);
+  const bool experts = type == "exaone_moe";
+  Builder b(top, text, {.positions = 2048, .gguf = experts ? "exaone-moe" : "exaone4"});
+  const int64_t window = text.extent_or({"sliding_window"}, 0);
+  const int64_t layers = text.layers();
+  const std::vector<bool> sliding = sliding_layers(text, layers, window > 0);
+  LlamaLike options;
+  options.qk_norm = QkNorm::per_head;
+  options.norms = experts ? NormPlan::pre : NormPlan::post;
+  options.attention = [&](int64_t i, AttentionBlock& block) {
+    if (sliding[size_t(i)]) block.window = window;
+    // Without a window every layer has rotary.
+    block.rope = sliding[size_t(i)] || window == 0;
+  };
+  if (top.section({"text_config"})) options.stem = "model.language_model.";
+  MoeFeedForward moe;
+  const int64_t dense = text.number({"first_k_dense_replace"}, 1, 0, kMaxLayers);
+  if (experts) {
+    moe.experts = text.required({"num_experts", "n_routed_experts"}, 1, kMaxExperts);
+    moe.active = text.required({"num_experts_per_tok"}, 1, kMaxExperts);
+    moe.width = text.extent({"moe_intermediate_size"});
+    moe.shared_width = moe.width * text.experts_or({"num_shared_experts", "n_shared_experts"}, 1);
+    moe.correction_bias = true;
+    moe.gating = RouterGating::sigmoid;
+    options.feed_forward = [&](int64_t i) {
+      if (i < dense) return false;
+      b.moe(moe);
+      return true;
+    };
+    text.notes().warn("tensors_unverified",
+                      "the tensors of K-EXAONE follow its description; no published total has "
+                      "been met with them");
+  }
+  add_llama_like(b, options);
+  if (top.section({"vision_config"})) {
+    text.notes().warn("tower_not_modelled", "the vision tower of EXAONE 4.5 is not counted");
+  }
+  return b.finish();
+}
+
+constexpr std::string_view kTypes[] = {"exaone", "exaone4", "exaone4_5", "exaone4_5_text",
+                                       "exaone_moe"};
+constexpr std::string_view kClasses[] = {"ExaoneForCausalLM", "Exaone4ForCausalLM"};
+
+}  // namespace
+
+const ArchRule& arch_exaone() {
+  static constexpr ArchRule kRule{kTypes, kClasses, build};
+  return kRule;
+}
+
+}  // namespace vramwise::model

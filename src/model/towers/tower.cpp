@@ -1,0 +1,34 @@
+#include "model/towers/tower.h"
+
+#include "base/text.h"
+
+namespace vramwise::model {
+
+std::string block_scope(std::string_view list, int64_t index) {
+  return std::string(list) + format_integer(index) + ".";
+}
+
+void add_clip_layers(Builder& b, const ClipLayers& spec) {
+  const int64_t h = spec.hidden;
+  for (int64_t i = 0; i < spec.layers && !b.failed(); ++i) {
+    const std::string p = block_scope(spec.list, i);
+    for (const std::string_view name : {std::string_view("q_proj"), std::string_view("k_proj"),
+                                        std::string_view("v_proj"), spec.output}) {
+      tower_linear(b, p + "self_attn." + std::string(name), h, h, spec.attention_bias);
+    }
+    tower_norm(b, p + std::string(spec.norm1), h, true);
+    tower_norm(b, p + std::string(spec.norm2), h, true);
+    tower_linear(b, p + "mlp.fc1", spec.width, h, true);
+    tower_linear(b, p + "mlp.fc2", h, spec.width, true);
+  }
+}
+
+void describe_tower(Builder& b, int64_t hidden, int64_t width, int64_t layers) {
+  VisionTower tower;
+  tower.hidden_size = hidden;
+  tower.ffn_size = width;
+  tower.layers = layers;
+  b.model().vision = tower;
+}
+
+}  // namespace vramwise::model

@@ -1,0 +1,154 @@
+#include "plan/choices.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+
+namespace vramwise::plan {
+namespace {
+
+Bytes taken_on_fullest(const engines::Assessment& a) {
+  const engines::Ledger& ledger = a.primary == engines::Reading::need ? a.need : a.reserve;
+  return ledger.total(a.fullest_device).likely;
+}
+
+Resolved with_cards(const Resolved& resolved, const catalog::Gpu& gpu, int count,
+                    const engines::Layout& layout) {
+  Resolved changed = resolved;
+  engines::Device device;
+  device.gpu = gpu;
+  device.total = gpu.total;
+  device.total_uncertainty = gpu.total_uncertainty;
+  changed.hardware.devices.assign(size_t(count), device);
+  // The backend belongs to the card, not to the question.
+  changed.hardware.backend = gpu.vendor == "amd"     ? engines::Backend::rocm
+                             : gpu.vendor == "apple" ? engines::Backend::metal
+                             : gpu.vendor == "intel" ? engines::Backend::sycl
+                                                     : engines::Backend::cuda;
+  for (const auto& [name, value] : layout.options) changed.settings.options.set(name, value);
+  return changed;
+}
+
+// Cheaper and at least as many users, or as cheap and more users.
+void mark_pareto(std::vector<GpuChoice>& choices) {
+  for (GpuChoice& choice : choices) {
+    if (!choice.price) continue;
+    choice.pareto = std::none_of(choices.begin(), choices.end(), [&](const GpuChoice& other) {
+      if (!other.price || &other == &choice) return false;
+      const bool cheaper = other.price->usd_per_hour < choice.price->usd_per_hour;
+      const bool as_cheap = other.price->usd_per_hour <= choice.price->usd_per_hour;
+      return (cheaper && other.users >= choice.users) || (as_cheap && other.users > choice.users);
+    });
+  }
+}
+
+}  // namespace
+
+Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& options) {
+  GpuSearch search;
+  const PriceList prices;
+  std::vector<std::string> ids = options.only;
+  if (ids.empty()) {
+    for (const std::string_view id : catalog::ids(catalog::Kind::gpu)) ids.emplace_back(id);
+  }
+  for (const std::string& id : ids) {
+    TRY_ASSIGN(const catalog::Gpu gpu, catalog::find_gpu(id));
+    if (!resolved.engine->runs_on(gpu)) continue;
+    const int most = std::min(options.max_count, gpu.max_per_node > 0 ? gpu.max_per_node : 1);
+    for (int count = 1; count <= most; count *= 2) {
+      const Resolved sized = with_cards(resolved, gpu, count, {});
+      for (const engines::Layout& layout : resolved.engine->layouts(sized.question(), count)) {
+        auto plan = make_plan(with_cards(resolved, gpu, count, layout), Levers::skip);
+        ++search.tried;
+        if (!plan) continue;
+        GpuChoice choice;
+        choice.gpu = gpu.id;
+        choice.count = count;
+        choice.layout = layout;
+        choice.verdict = plan->verdict;
+        choice.users = plan->assessment.users;
+        choice.taken = taken_on_fullest(plan->assessment);
+        choice.free = gpu.total - choice.taken;
+        choice.price = prices.cheapest(gpu.id, count);
+        const Outcome outcome = choice.verdict.outcome;
+        if (outcome == Outcome::fits || (options.include_tight && outcome == Outcome::tight)) {
+          search.choices.push_back(std::move(choice));
+          break;  // layouts come best first
+        }
+        const bool nearer = !search.nearest || choice.verdict.shortfall.count() == 0 ||
+                            (choice.verdict.shortfall < search.nearest->verdict.shortfall &&
+                             search.nearest->verdict.shortfall.count() > 0);
+        if (outcome != Outcome::refuses_to_start && nearer) search.nearest = std::move(choice);
+      }
+    }
+  }
+  mark_pareto(search.choices);
+  std::stable_sort(search.choices.begin(), search.choices.end(),
+                   [](const GpuChoice& a, const GpuChoice& b) {
+                     if (a.price.has_value() != b.price.has_value()) return a.price.has_value();
+                     if (a.price && a.price->usd_per_hour != b.price->usd_per_hour) {
+                       return a.price->usd_per_hour < b.price->usd_per_hour;
+                     }
+                     const Bytes total_a = (a.taken + a.free) * a.count;
+                     const Bytes total_b = (b.taken + b.free) * b.count;
+                     if (total_a != total_b) return total_a < total_b;
+                     return a.gpu != b.gpu ? a.gpu < b.gpu : a.count < b.count;
+                   });
+  if (!search.choices.empty()) search.nearest.reset();
+  return search;
+}
+
+Result<std::vector<ModelChoice>> find_models(const Request& request) {
+  TRY_ASSIGN(const engines::Engine* engine, engines::find_engine(request.engine));
+  TRY_ASSIGN(const engines::Hardware hardware, resolve_hardware(request.hardware));
+  std::vector<ModelChoice> choices;
+  for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+    Resolved resolved;
+    resolved.engine = engine;
+    resolved.hardware = hardware;
+    resolved.settings = request.settings;
+    resolved.workload = request.workload;
+    ModelSpec spec;
+    spec.ref = std::string(id);
+    std::string format;
+    auto model = resolve_model(spec, format, resolved.notes);
+    if (!model) continue;
+    // Quantised variants are covered by the formats of their base.
+    if (!format.empty() || !(*model)->quantization_config.is_null()) continue;
+    resolved.model = std::move(*model);
+    // A workload longer than the model reads is not a question for it.
+    if (resolved.model->max_positions > 0 &&
+        request.workload.sequence_tokens.count() > resolved.model->max_positions) {
+      continue;
+    }
+    for (const std::string_view candidate : engine->weight_formats()) {
+      if (!request.weights.empty() && candidate != request.weights) continue;
+      auto weights = weights::choose_weights(*resolved.model, candidate);
+      if (!weights) continue;
+      Resolved sized = resolved;
+      sized.weights = std::make_shared<const weights::Weights>(std::move(*weights));
+      auto plan = make_plan(std::move(sized), Levers::skip);
+      if (!plan || plan->verdict.outcome != Outcome::fits) continue;
+      ModelChoice choice;
+      choice.model = std::string(id);
+      choice.format = std::string(candidate);
+      choice.parameters = parameter_count(*resolved.model);
+      choice.active_parameters = active_parameter_count(*resolved.model);
+      choice.users = plan->assessment.users;
+      choice.longest_sequence = plan->assessment.longest_sequence;
+      if (!hardware.devices.empty()) {
+        choice.free = hardware.devices[size_t(plan->assessment.fullest_device)].free() -
+                      taken_on_fullest(plan->assessment);
+      }
+      choices.push_back(std::move(choice));
+      break;
+    }
+  }
+  std::stable_sort(choices.begin(), choices.end(), [](const ModelChoice& a, const ModelChoice& b) {
+    return a.parameters != b.parameters ? a.parameters > b.parameters : a.model < b.model;
+  });
+  return choices;
+}
+
+}  // namespace vramwise::plan

@@ -1,0 +1,185 @@
+#include "plan/levers.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace vramwise::plan {
+namespace {
+
+using engines::LeverCandidate;
+
+// Re-plans are cheap but not free (a llama.cpp graph is simulated in each), so the search is
+// capped.
+constexpr size_t kMaxCandidates = 16;
+constexpr int kMaxReplans = 120;
+constexpr size_t kMaxCombined = 3;  // combinations shown
+
+// The resolved question with the changes applied; nullopt when a change cannot be (unknown format).
+std::optional<Resolved> apply(const Resolved& resolved,
+                              const std::vector<const LeverCandidate*>& changes) {
+  Resolved changed = resolved;
+  std::string format;
+  for (const LeverCandidate* change : changes) {
+    for (const auto& [name, value] : change->options) {
+      if (value.is_null()) {
+        changed.settings.options.erase(name);
+      } else {
+        changed.settings.options.set(name, value);
+      }
+    }
+    if (!change->weights_format.empty()) format = change->weights_format;
+    if (!change->gpu.empty() && !changed.hardware.devices.empty()) {
+      auto gpu = catalog::find_gpu(change->gpu);
+      if (!gpu) return std::nullopt;
+      for (engines::Device& device : changed.hardware.devices) {
+        device.total = gpu->total;
+        device.total_uncertainty = gpu->total_uncertainty;
+        device.used = Bytes();
+        device.gpu = *gpu;
+      }
+    }
+    if (change->devices > 0 && !changed.hardware.devices.empty()) {
+      changed.hardware.devices.resize(size_t(change->devices), changed.hardware.devices.front());
+    }
+    if (change->changes_workload) changed.workload = change->workload;
+  }
+  if (!format.empty()) {
+    auto weights = weights::choose_weights(*changed.model, format);
+    if (!weights) return std::nullopt;
+    changed.weights = std::make_shared<const weights::Weights>(std::move(*weights));
+  }
+  return changed;
+}
+
+// Need on the fullest device, for "bytes freed".
+Bytes need(const engines::Assessment& assessment) {
+  const engines::Ledger& ledger =
+      assessment.need.rows.empty() ? assessment.reserve : assessment.need;
+  return ledger.total(assessment.fullest_device).likely;
+}
+
+struct Tried {
+  std::vector<const LeverCandidate*> changes;
+  Lever lever;
+  Bytes freed;
+};
+
+int rank(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::fits: return 0;
+    case Outcome::tight: return 1;
+    case Outcome::does_not_fit: return 2;
+    case Outcome::refuses_to_start: return 3;
+  }
+  return 3;
+}
+
+std::string joined(const std::vector<const LeverCandidate*>& changes,
+                   std::string LeverCandidate::* part, std::string_view between) {
+  std::string text;
+  for (const LeverCandidate* change : changes) {
+    if ((change->*part).empty()) continue;
+    if (!text.empty()) text += between;
+    text += change->*part;
+  }
+  return text;
+}
+
+std::optional<Lever> attempt(const Resolved& resolved, Bytes need_before,
+                             const std::vector<const LeverCandidate*>& changes) {
+  const auto changed = apply(resolved, changes);
+  if (!changed) return std::nullopt;
+  const auto assessment = changed->engine->assess(changed->question());
+  if (!assessment) return std::nullopt;
+  Lever lever;
+  for (const LeverCandidate* change : changes) {
+    lever.ids.push_back(change->id);
+    lever.order += change->order;
+  }
+  lever.change = joined(changes, &LeverCandidate::change, ", and ");
+  lever.option = joined(changes, &LeverCandidate::option, " ");
+  lever.cost = joined(changes, &LeverCandidate::cost, "; ");
+  lever.freed = need_before - need(*assessment);
+  lever.after = judge(*assessment);
+  lever.users = assessment->users;
+  lever.combined = changes.size() > 1;
+  return lever;
+}
+
+}  // namespace
+
+std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessment& before,
+                               const Verdict& verdict) {
+  std::vector<LeverCandidate> candidates = resolved.engine->levers(resolved.question(), before);
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
+  if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
+  const Bytes need_before = need(before);
+
+  std::vector<Lever> singles;
+  std::vector<const LeverCandidate*> helpful;  // candidates that can take part in a combination
+  bool any_fits = false;
+  int replans = 0;
+  for (const LeverCandidate& candidate : candidates) {
+    auto lever = attempt(resolved, need_before, {&candidate});
+    ++replans;
+    if (!lever) continue;
+    // A change that neither frees memory nor improves the verdict nor adds users is noise.
+    const bool better = rank(lever->after.outcome) < rank(verdict.outcome);
+    if (lever->freed.count() <= 0 && !better && lever->users <= before.users) continue;
+    if (lever->after.outcome == Outcome::fits) any_fits = true;
+    helpful.push_back(&candidate);
+    singles.push_back(std::move(*lever));
+  }
+
+  std::vector<Lever> combined;
+  if (verdict.outcome != Outcome::fits && !any_fits) {
+    std::vector<std::vector<const LeverCandidate*>> sets;
+    for (size_t i = 0; i < helpful.size(); ++i) {
+      for (size_t j = i + 1; j < helpful.size(); ++j) {
+        if (helpful[i]->id == helpful[j]->id) continue;
+        sets.push_back({helpful[i], helpful[j]});
+        for (size_t k = j + 1; k < helpful.size(); ++k) {
+          if (helpful[k]->id == helpful[i]->id || helpful[k]->id == helpful[j]->id) continue;
+          sets.push_back({helpful[i], helpful[j], helpful[k]});
+        }
+      }
+    }
+    const auto cost = [](const std::vector<const LeverCandidate*>& set) {
+      int sum = 0;
+      for (const LeverCandidate* c : set) sum += c->order;
+      return sum;
+    };
+    std::stable_sort(sets.begin(), sets.end(), [&](const auto& a, const auto& b) {
+      return cost(a) != cost(b) ? cost(a) < cost(b) : a.size() < b.size();
+    });
+    for (const auto& set : sets) {
+      if (replans++ >= kMaxReplans || combined.size() >= kMaxCombined) break;
+      // A superset of a set that already fits costs more for nothing.
+      auto lever = attempt(resolved, need_before, set);
+      if (lever && lever->after.outcome == Outcome::fits) {
+        const bool superset = std::any_of(combined.begin(), combined.end(), [&](const Lever& c) {
+          return std::all_of(c.ids.begin(), c.ids.end(), [&](const std::string& id) {
+            return std::find(lever->ids.begin(), lever->ids.end(), id) != lever->ids.end();
+          });
+        });
+        if (!superset) combined.push_back(std::move(*lever));
+      }
+    }
+  }
+
+  // Those that reach the goal first, each part in order of cost.
+  std::vector<Lever> all = std::move(singles);
+  all.insert(all.end(), std::make_move_iterator(combined.begin()),
+             std::make_move_iterator(combined.end()));
+  std::stable_sort(all.begin(), all.end(), [&](const Lever& a, const Lever& b) {
+    const bool fa = a.after.outcome == Outcome::fits;
+    const bool fb = b.after.outcome == Outcome::fits;
+    if (fa != fb) return fa;
+    return a.order < b.order;
+  });
+  return all;
+}
+
+}  // namespace vramwise::plan

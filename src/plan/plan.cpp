@@ -1,0 +1,23 @@
+#include "plan/plan.h"
+
+#include "plan/levers.h"
+
+namespace vramwise::plan {
+
+Result<Plan> make_plan(Resolved resolved, Levers levers) {
+  Plan plan;
+  plan.resolved = std::move(resolved);
+  TRY_ASSIGN(plan.assessment, plan.resolved.engine->assess(plan.resolved.question()));
+  plan.verdict = judge(plan.assessment);
+  if (levers == Levers::search) {
+    plan.levers = find_levers(plan.resolved, plan.assessment, plan.verdict);
+  }
+  return plan;
+}
+
+Result<Plan> make_plan(const Request& request, Levers levers) {
+  TRY_ASSIGN(Resolved resolved, resolve(request));
+  return make_plan(std::move(resolved), levers);
+}
+
+}  // namespace vramwise::plan

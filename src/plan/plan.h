@@ -1,0 +1,39 @@
+// One question answered: budget, verdict, capacity, and what would help.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/resolve.h"
+#include "plan/verdict.h"
+
+namespace vramwise::plan {
+
+// A change (or several together) that was planned again.
+struct Lever {
+  std::vector<std::string> ids;
+  std::string change;  // "store the cache in fp8 and cap requests at 32,768 tokens"
+  std::string option;  // "--kv-cache-dtype fp8 --max-model-len 32768"
+  std::string cost;    // side effect
+  int order = 0;
+  Bytes freed;  // likely need on the fullest device, before minus after (negative: grows)
+  Verdict after;
+  int64_t users = -1;  // after the change
+  bool combined = false;
+};
+
+struct Plan {
+  Resolved resolved;
+  engines::Assessment assessment;
+  Verdict verdict;
+  std::vector<Lever> levers;
+};
+
+enum class Levers { skip, search };
+
+Result<Plan> make_plan(const Request& request, Levers levers = Levers::search);
+// The same on things already resolved (levers, sweeps, comparisons).
+Result<Plan> make_plan(Resolved resolved, Levers levers = Levers::search);
+
+}  // namespace vramwise::plan

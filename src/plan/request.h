@@ -1,0 +1,54 @@
+// A question as the contract writes it (docs/json-contract.md), read and bounded but not resolved.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/note.h"
+#include "base/result.h"
+#include "engines/engine.h"
+#include "json/reader.h"
+
+namespace vramwise::plan {
+
+struct ModelSpec {
+  std::string ref;                  // catalog id or alias, "Qwen/Qwen3-8B"
+  json::Value config;               // a config.json as given; null = none
+  json::Value quantization_config;  // beside it (hf_quant_config.json); null = none
+  json::Value overrides;            // single shape keys to replace; null = none
+  std::string path;                 // a local file or folder, resolved by the host
+  std::string assume_family;        // model_type to use for an unknown one
+};
+
+struct DeviceSpec {
+  std::string gpu;  // catalog id; empty with total_bytes = an unknown card
+  std::optional<Bytes> total;
+  Bytes used;
+};
+
+struct HardwareSpec {
+  std::vector<DeviceSpec> devices;  // empty and cpu_only: no GPU
+  bool cpu_only = false;
+  std::string backend;  // empty: by the card's vendor
+  Bytes ram;
+};
+
+struct Request {
+  json::Value id;  // echoed; null = absent
+  std::string ask = "plan";
+  ModelSpec model;
+  std::string weights;  // stored format; empty: what the model's files say
+  std::string engine = "vllm";
+  engines::Settings settings;
+  HardwareSpec hardware;
+  engines::Workload workload;
+  std::string line;  // ask "launch"
+  Notes notes;       // warnings about unknown fields
+};
+
+// Reads everything but resolves nothing. Errors carry the JSON pointer of the fault.
+Result<Request> read_request(const json::Reader& root);
+
+}  // namespace vramwise::plan

@@ -1,0 +1,155 @@
+#include "plan/resolve.h"
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "catalog/gpu.h"
+#include "catalog/model_ref.h"
+#include "model/from_config.h"
+
+namespace vramwise::plan {
+namespace {
+
+// A bare size is taken at its word; only the catalog's inferred totals carry a bar.
+Result<engines::Device> resolve_device(const DeviceSpec& spec) {
+  engines::Device device;
+  if (spec.gpu.empty()) {
+    device.gpu.id = "custom";
+    device.gpu.name = "card of " + format_bytes(*spec.total);
+    device.gpu.total = *spec.total;
+  } else {
+    TRY_ASSIGN(device.gpu, catalog::find_gpu(spec.gpu));
+  }
+  device.total = spec.total.value_or(device.gpu.total);
+  device.total_uncertainty = spec.total ? Bytes() : device.gpu.total_uncertainty;
+  device.used = spec.used;
+  if (device.used > device.total) {
+    return fail(Error(ErrorCode::inconsistent, "used memory (" + format_bytes(device.used) +
+                                                   ") is more than the card's " +
+                                                   format_bytes(device.total))
+                    .at("hardware.used_bytes"));
+  }
+  return device;
+}
+
+Result<engines::Backend> backend_from_name(std::string_view name) {
+  for (const engines::Backend backend :
+       {engines::Backend::cuda, engines::Backend::rocm, engines::Backend::vulkan,
+        engines::Backend::metal, engines::Backend::sycl, engines::Backend::rpc,
+        engines::Backend::cpu}) {
+    if (to_string(backend) == name) return backend;
+  }
+  return fail(
+      Error(ErrorCode::not_found, "unknown backend '" + std::string(name.substr(0, 60)) + "'")
+          .at("hardware.backend")
+          .hint("backends: cuda, rocm, vulkan, metal, sycl, rpc, cpu"));
+}
+
+engines::Backend usual_backend(const engines::Hardware& hardware) {
+  if (hardware.is_cpu_only()) return engines::Backend::cpu;
+  const std::string& vendor = hardware.devices.front().gpu.vendor;
+  if (vendor == "amd") return engines::Backend::rocm;
+  if (vendor == "apple") return engines::Backend::metal;
+  if (vendor == "intel") return engines::Backend::sycl;
+  return engines::Backend::cuda;
+}
+
+// Replaces shape keys where the config has them: in text_config when that is where they stand.
+Result<bool> apply_overrides(json::Value& config, const json::Value& overrides) {
+  for (const json::Member& member : overrides.as_object()) {
+    if (member.value.is_object() || member.value.is_array()) {
+      return fail(
+          Error(ErrorCode::invalid_input, "override '" + member.key + "' must be a single value")
+              .at("model.overrides." + member.key));
+    }
+    json::Value* text = config.find("text_config");
+    const bool nested = text != nullptr && text->is_object() && config.find(member.key) == nullptr;
+    (nested ? *text : config).set(member.key, member.value);
+  }
+  return true;
+}
+
+}  // namespace
+
+engines::Question Resolved::question() const {
+  engines::Question question;
+  question.model = model.get();
+  question.weights = weights.get();
+  question.hardware = &hardware;
+  question.settings = settings;
+  question.workload = workload;
+  return question;
+}
+
+Result<engines::Hardware> resolve_hardware(const HardwareSpec& spec) {
+  engines::Hardware hardware;
+  hardware.ram = spec.ram;
+  for (size_t i = 0; i < spec.devices.size(); ++i) {
+    // Equal cards are looked up once.
+    if (i > 0 && spec.devices[i].gpu == spec.devices[i - 1].gpu &&
+        spec.devices[i].total == spec.devices[i - 1].total &&
+        spec.devices[i].used == spec.devices[i - 1].used) {
+      hardware.devices.push_back(hardware.devices.back());
+      continue;
+    }
+    TRY_ASSIGN(engines::Device device, resolve_device(spec.devices[i]));
+    hardware.devices.push_back(std::move(device));
+  }
+  hardware.backend = usual_backend(hardware);
+  if (!spec.backend.empty()) {
+    TRY_ASSIGN(hardware.backend, backend_from_name(to_lower(spec.backend)));
+  }
+  return hardware;
+}
+
+Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
+                                                          std::string& weights_of_ref,
+                                                          Notes& notes) {
+  json::Value config = spec.config;
+  std::string id = spec.ref;
+  std::string source = "model.config";
+  if (config.is_null() && !spec.path.empty()) {
+    return fail(
+        Error(ErrorCode::unsupported, "a path is read by the command line, not through this door")
+            .at("model.path")
+            .hint("give the file's config.json as model.config"));
+  }
+  if (config.is_null()) {
+    TRY_ASSIGN(catalog::ModelRef ref, catalog::resolve_model(spec.ref));
+    config = std::move(ref.config);
+    source = "catalog entry " + ref.id;
+    weights_of_ref = ref.weights;
+    if (!ref.quantization_config.is_null()) {
+      config.set("quantization_config", std::move(ref.quantization_config));
+    }
+    notes.append(ref.notes);
+  }
+  if (!spec.quantization_config.is_null()) {
+    config.set("quantization_config", spec.quantization_config);
+  }
+  TRY(apply_overrides(config, spec.overrides));
+  if (id.empty()) {
+    const json::Value* name = config.find("_name_or_path");
+    id = name != nullptr && name->is_string() && !name->as_string().empty() ? name->as_string()
+                                                                            : "config.json";
+  }
+  TRY_ASSIGN(model::Model model,
+             model::from_config(json::Reader(config, source), id, spec.assume_family));
+  return std::make_shared<const model::Model>(std::move(model));
+}
+
+Result<Resolved> resolve(const Request& request) {
+  Resolved resolved;
+  resolved.notes = request.notes;
+  resolved.settings = request.settings;
+  resolved.workload = request.workload;
+  TRY_ASSIGN(resolved.engine, engines::find_engine(request.engine));
+  TRY_ASSIGN(resolved.hardware, resolve_hardware(request.hardware));
+  std::string format;
+  TRY_ASSIGN(resolved.model, resolve_model(request.model, format, resolved.notes));
+  if (!request.weights.empty()) format = request.weights;
+  TRY_ASSIGN(weights::Weights weights, weights::choose_weights(*resolved.model, format));
+  resolved.weights = std::make_shared<const weights::Weights>(std::move(weights));
+  return resolved;
+}
+
+}  // namespace vramwise::plan

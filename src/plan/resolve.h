@@ -1,0 +1,35 @@
+// From a request to things: model, weights, machine. What can be wrong here is the input.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "engines/engine.h"
+#include "plan/request.h"
+
+namespace vramwise::plan {
+
+// Owns what a Question points to. Copies share the model, which never changes.
+struct Resolved {
+  std::shared_ptr<const model::Model> model;
+  std::shared_ptr<const weights::Weights> weights;
+  engines::Hardware hardware;
+  const engines::Engine* engine = nullptr;
+  engines::Settings settings;
+  engines::Workload workload;
+  Notes notes;
+
+  engines::Question question() const;
+};
+
+// Errors: not_found (model, GPU, engine, format; nearest names as hints) and whatever the config
+// reader finds.
+Result<Resolved> resolve(const Request& request);
+
+Result<engines::Hardware> resolve_hardware(const HardwareSpec& spec);
+// The model's config with overrides applied, then built.
+Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
+                                                          std::string& weights_of_ref,
+                                                          Notes& notes);
+
+}  // namespace vramwise::plan

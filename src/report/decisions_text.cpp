@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "report/fields.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace vramwise::report {
+
+using json::Value;
+
+namespace {
+
+std::string answer_line(const Value& block, const Style& style) {
+  return paint(style, Ink::bold, wrap(text(block, "answer"), style.width, 2)) + "\n";
+}
+
+std::string dollars(const Value& choice) {
+  return choice.find("usd_per_hour") != nullptr
+             ? format_fixed(member(choice, "usd_per_hour").as_double(), 2)
+             : std::string("-");
+}
+
+}  // namespace
+
+std::string max_text(const Value& answer, const Style& style) {
+  const Value& block = member(answer, "max");
+  std::string out = answer_line(block, style);
+  if (block.find("explanation") != nullptr) {
+    out += "  " + wrap("one more: " + text(block, "explanation"), style.width, 4) + "\n";
+  }
+  if (const Value* plan = block.find("plan")) {
+    out += "\n" + to_text(*plan, style);
+  }
+  return out;
+}
+
+std::string gpus_text(const Value& answer, const Style& style) {
+  const Value& block = member(answer, "gpus");
+  std::string out = answer_line(block, style);
+  const json::Array& choices = member(block, "choices").as_array();
+  if (choices.empty()) return out;
+  Table table({{"GPU", Align::left, 0},
+               {"n", Align::right, 0},
+               {"layout", Align::left, 3},
+               {"users", Align::right, 0},
+               {"GiB taken", Align::right, 2},
+               {"GiB free", Align::right, 1},
+               {"$/h", Align::right, 0},
+               {"offer", Align::left, 4},
+               {"of", Align::left, 5}});
+  // The page shows everything; a terminal the front and what is close to it.
+  size_t shown = 0;
+  const size_t most = style.verbosity > 0 ? choices.size() : 25;
+  for (const Value& choice : choices) {
+    if (shown++ >= most) break;
+    table.add({(member(choice, "pareto").as_boolean() ? "* " : "  ") + text(choice, "gpu"),
+               format_integer(integer(choice, "count")), text(choice, "layout"),
+               choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
+               format_gib(Bytes(integer(choice, "taken_bytes")), 1),
+               format_gib(Bytes(integer(choice, "free_bytes")), 1), dollars(choice),
+               text(choice, "offer"), text(choice, "price_date")});
+  }
+  out += "\n" + table.draw(style);
+  out += "\n* no other choice costs less and serves as many users\n";
+  if (choices.size() > most) {
+    out += paint(style, Ink::dim,
+                 format_integer(int64_t(choices.size() - most)) + " more with -v") +
+           "\n";
+  }
+  return out;
+}
+
+std::string models_text(const Value& answer, const Style& style) {
+  const Value& block = member(answer, "models");
+  std::string out = answer_line(block, style);
+  const json::Array& choices = member(block, "choices").as_array();
+  if (choices.empty()) return out;
+  Table table({{"model", Align::left, 0},
+               {"billions", Align::right, 0},
+               {"active", Align::right, 2},
+               {"weights", Align::left, 0},
+               {"users", Align::right, 1},
+               {"longest", Align::right, 1},
+               {"GiB free", Align::right, 2}});
+  const size_t most = style.verbosity > 0 ? choices.size() : 25;
+  for (size_t i = 0; i < choices.size() && i < most; ++i) {
+    const Value& choice = choices[i];
+    table.add({text(choice, "model"),
+               format_fixed(double(integer(choice, "parameters")) / 1e9, 1),
+               format_fixed(double(integer(choice, "active_parameters")) / 1e9, 1),
+               text(choice, "weights"),
+               choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
+               choice.find("longest_sequence_tokens") != nullptr
+                   ? format_grouped(integer(choice, "longest_sequence_tokens"))
+                   : "-",
+               format_gib(Bytes(integer(choice, "free_bytes")), 1)});
+  }
+  out += "\n" + table.draw(style);
+  if (choices.size() > most) {
+    out += paint(style, Ink::dim,
+                 format_integer(int64_t(choices.size() - most)) + " more with -v") +
+           "\n";
+  }
+  return out;
+}
+
+std::string compare_text(const Value& answer, const Style& style) {
+  const Value& block = member(answer, "compare");
+  std::string out = answer_line(block, style);
+  const Value& a = member(block, "a");
+  const Value& b = member(block, "b");
+  Table table({{"", Align::left, 0},
+               {"first", Align::right, 0},
+               {"second", Align::right, 0},
+               {"difference", Align::right, 0}});
+  const auto row = [&](std::string_view label, std::string_view key) {
+    const int64_t x = integer(member(a, "totals"), key);
+    const int64_t y = integer(member(b, "totals"), key);
+    table.add({std::string(label), size_text(style, x), size_text(style, y),
+               size_text(style, y - x)});
+  };
+  row("weights", "weights_bytes");
+  row("KV cache", "kv_cache_bytes");
+  row("activations", "activations_bytes");
+  row("runtime", "runtime_bytes");
+  row("total", "total_bytes");
+  const auto count_row = [&](std::string_view label, int64_t x, int64_t y) {
+    table.add({std::string(label), format_grouped(x), format_grouped(y), format_grouped(y - x)});
+  };
+  count_row("tokens held", integer(member(a, "kv"), "pool_tokens"),
+            integer(member(b, "kv"), "pool_tokens"));
+  count_row("users", integer(a, "users"), integer(b, "users"));
+  out += "\n" + table.draw(style) + "\n";
+  out += "first:  " + wrap(text(a, "answer"), style.width, 8) + "\n";
+  out += "second: " + wrap(text(b, "answer"), style.width, 8) + "\n";
+  return out;
+}
+
+}  // namespace vramwise::report

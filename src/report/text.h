@@ -1,0 +1,33 @@
+// Answers as text for people. Works on the JSON answer alone, so that a saved answer, the page's
+// export and the command line read the same.
+#pragma once
+
+#include <string>
+
+#include "json/value.h"
+#include "report/style.h"
+
+namespace vramwise::report {
+
+// Any answer: plan, inspect, catalog or error. Ends with a newline.
+std::string to_text(const json::Value& answer, const Style& style);
+
+// "error: … --> … help: …" for standard error.
+std::string error_text(const json::Value& answer, const Style& style);
+
+// explain: every ledger row with formula, numbers and source.
+std::string explain_text(const json::Value& answer, const Style& style);
+
+// inspect: the model's shape, tensors and cache curve.
+std::string inspect_text(const json::Value& answer, const Style& style);
+
+// catalog listings and entries.
+std::string catalog_text(const json::Value& answer, const Style& style);
+
+// The decisions: max, gpus, models, compare.
+std::string max_text(const json::Value& answer, const Style& style);
+std::string gpus_text(const json::Value& answer, const Style& style);
+std::string models_text(const json::Value& answer, const Style& style);
+std::string compare_text(const json::Value& answer, const Style& style);
+
+}  // namespace vramwise::report

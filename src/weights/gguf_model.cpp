@@ -1,0 +1,214 @@
+#include "weights/gguf_model.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "weights/file_types.h"
+#include "weights/gguf_names.h"
+#include "weights/gguf_quirks.h"
+#include "weights/matrix.h"
+#include "weights/quantize_rules.h"
+
+namespace vramwise::weights {
+namespace {
+
+using model::Role;
+
+// A checkpoint whose experts are MXFP4 is converted without a detour: the blocks are repacked.
+bool experts_are_mxfp4(const model::Model& model) {
+  const json::Value* method = model.quantization_config.find("quant_method");
+  return method && method->is_string() && method->as_string() == "mxfp4";
+}
+
+GgmlType conversion_type(const model::Tensor& tensor, const GgufPiece& piece, bool mxfp4) {
+  if (tensor.role == Role::hash_table) return GgmlType::I32;
+  if (mxfp4 && is_routed_expert(tensor.role)) return GgmlType::MXFP4;
+  return stays_f32(piece.name, piece.extent) ? GgmlType::F32 : GgmlType::F16;
+}
+
+int64_t rotary_width(const model::Model& model) {
+  int64_t width = 0;
+  for (const model::RopeTable& table : model.rope_tables) width = std::max(width, table.rotary_dim);
+  return width;
+}
+
+// Factors of scaled rotary embeddings travel as tensors, half a head long.
+void add_rope_factors(const model::Model& model, const GgufQuirks& quirks, GgufModel& out) {
+  if (!model.gguf.rope_freqs) return;
+  const int64_t half = rotary_width(model) / 2;
+  if (half == 0) return;
+  const auto add = [&](std::string_view name) {
+    out.tensors.push_back({std::string(name), {half, 1, 1, 1}, GgmlType::F32, -1, false});
+  };
+  if (quirks.long_factors) {
+    add("rope_factors_long.weight");
+    add("rope_factors_short.weight");
+  } else {
+    add("rope_freqs.weight");
+  }
+}
+
+}  // namespace
+
+int64_t GgufTensor::elements() const {
+  int64_t n = 1;
+  for (const int64_t e : extent) n = saturating_multiply(n, e);
+  return n;
+}
+
+Bytes GgufTensor::bytes() const {
+  Bytes size = row_bytes(info(type), extent[0]);
+  for (size_t i = 1; i < 4; ++i) size *= extent[i];
+  return size;
+}
+
+Bytes GgufModel::tensor_bytes() const {
+  Bytes sum;
+  for (const GgufTensor& t : tensors) sum += t.bytes();
+  return sum;
+}
+
+double GgufModel::bits_per_weight() const {
+  int64_t elements = 0;
+  for (const GgufTensor& t : tensors) elements = saturating_add(elements, t.elements());
+  return elements > 0 ? double(tensor_bytes().count()) * 8 / double(elements) : 0;
+}
+
+const GgufTensor* GgufModel::find(std::string_view name) const {
+  for (const GgufTensor& t : tensors) {
+    if (t.name == name) return &t;
+  }
+  return nullptr;
+}
+
+Result<GgufModel> gguf_tensors(const model::Model& model) {
+  if (model.gguf.architecture.empty()) {
+    return fail(Error(ErrorCode::unsupported,
+                      "no GGUF architecture is known for " +
+                          (model.architecture.empty() ? model.model_type : model.architecture))
+                    .at("weights")
+                    .hint("choose a safetensors format such as bf16"));
+  }
+  const GgufQuirks& quirks = gguf_quirks(model.gguf.architecture);
+  const bool mxfp4 = experts_are_mxfp4(model);
+  GgufModel out;
+  out.architecture = model.gguf.architecture;
+  out.file_type = "F16";
+  out.block_count =
+      int64_t(model.layers.size()) + (quirks.keeps_mtp ? int64_t(model.mtp_layers.size()) : 0);
+  std::unordered_map<std::string, size_t> place;  // looked up only, never iterated
+  for (const model::Tensor& tensor : model.tensors) {
+    for (GgufPiece& piece : gguf_pieces(model, tensor, quirks)) {
+      const auto [known, added] = place.emplace(piece.name, out.tensors.size());
+      if (!added) {  // a stack that the checkpoint stores matrix by matrix
+        out.tensors[known->second].extent[2] += piece.extent[2];
+        continue;
+      }
+      const GgmlType type = conversion_type(tensor, piece, mxfp4);
+      out.tensors.push_back({std::move(piece.name), piece.extent, type, tensor.layer,
+                             tensor.part == model::Part::mtp});
+    }
+  }
+  add_rope_factors(model, quirks, out);
+  if (model.quantization_config.is_object()) {
+    if (mxfp4) {
+      out.notes.assume("gguf_keeps_mxfp4",
+                       "The conversion keeps the experts in MXFP4, as the checkpoint has them.",
+                       "ggml-org/llama.cpp convert_hf_to_gguf.py");
+    } else {
+      out.notes.assume("gguf_from_unquantised",
+                       "The GGUF is made from unquantised weights, not from the checkpoint's "
+                       "quantised ones.",
+                       "ggml-org/llama.cpp convert_hf_to_gguf.py");
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// The names of file_types(), which lie apart from them in memory.
+constexpr std::array<std::string_view, 35> kNames = {
+    "F32",    "F16",       "BF16",    "Q4_0",   "Q4_1",   "Q5_0",   "Q5_1",   "Q8_0",    "Q1_0",
+    "Q2_0",   "MXFP4_MOE", "Q2_K",    "Q2_K_S", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S",  "Q4_K_M",
+    "Q5_K_S", "Q5_K_M",    "Q6_K",    "TQ1_0",  "TQ2_0",  "IQ1_S",  "IQ1_M",  "IQ2_XXS", "IQ2_XS",
+    "IQ2_S",  "IQ2_M",     "IQ3_XXS", "IQ3_XS", "IQ3_S",  "IQ3_M",  "IQ4_NL", "IQ4_XS"};
+
+// Names under which quantisers publish a standard mixture with embeddings and head in Q8_0.
+// Source: github.com/bartowski1182 and huggingface.co/bartowski model cards ("Q8_0 for embed and
+// output weights").
+struct Widened {
+  std::string_view name, mixture;
+};
+constexpr Widened kWidened[] = {{"Q2_K_L", "Q2_K"},
+                                {"Q3_K_XL", "Q3_K_L"},
+                                {"Q4_K_L", "Q4_K_M"},
+                                {"Q5_K_L", "Q5_K_M"},
+                                {"Q6_K_L", "Q6_K"}};
+
+const Widened* widened(std::string_view name) {
+  const std::string lower = to_lower(name);
+  for (const Widened& w : kWidened) {
+    if (to_lower(w.name) == lower) return &w;
+  }
+  return nullptr;
+}
+
+Error unknown_file_type(std::string_view name) {
+  Error error(ErrorCode::not_found, "unknown GGUF mixture \"" + std::string(name) + "\"");
+  std::string_view wanted = name;
+  const std::string lower = to_lower(name);
+  if (starts_with(lower, "ud-")) {
+    wanted.remove_prefix(3);
+    error.hints.push_back(
+        "dynamic UD mixtures follow no published rule; read the file itself, or take the nearest "
+        "standard one");
+    for (const std::string_view size : {"_xl", "_xxl"}) {
+      if (ends_with(lower, size)) wanted.remove_suffix(size.size());
+    }
+  }
+  if (const auto type = file_type_from_name(wanted)) {
+    error.hints.push_back("did you mean " + std::string(info(*type).name) + "?");
+    return std::move(error).at("weights");
+  }
+  for (const std::string& near : nearest_names(wanted, {kNames.begin(), kNames.end()})) {
+    error.hints.push_back("did you mean " + near + "?");
+  }
+  return std::move(error).at("weights");
+}
+
+}  // namespace
+
+std::span<const std::string_view> gguf_file_types() { return kNames; }
+
+bool is_gguf_file_type(std::string_view name) {
+  return file_type_from_name(name).has_value() || widened(name) != nullptr;
+}
+
+Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
+                           const QuantizeOptions& options) {
+  QuantizeOptions wanted = options;
+  std::string_view mixture = file_type;
+  std::string_view label;
+  if (const Widened* w = widened(file_type)) {
+    mixture = w->mixture;
+    label = w->name;
+    if (wanted.output_tensor_type.empty()) wanted.output_tensor_type = "Q8_0";
+    if (wanted.token_embedding_type.empty()) wanted.token_embedding_type = "Q8_0";
+  }
+  const std::optional<FileType> type = file_type_from_name(mixture);
+  if (!type) return fail(unknown_file_type(file_type));
+  TRY_ASSIGN(GgufModel gguf, gguf_tensors(model));
+  TRY(apply_mixture(gguf, *type, mixture_facts(model, gguf), wanted));
+  gguf.file_type = std::string(label.empty() ? info(*type).name : label);
+  if (!label.empty()) {
+    gguf.notes.assume("gguf_widened",
+                      std::string(label) + " is taken as " + std::string(mixture) +
+                          " with embeddings and head in Q8_0, as its publishers describe it.",
+                      "huggingface.co/bartowski");
+  }
+  return gguf;
+}
+
+}  // namespace vramwise::weights
