@@ -1,4 +1,5 @@
-// From a paste to the program calls in it: wrappers taken off, containers opened, nested shells read.
+// From a paste to the program calls in it: wrappers taken off, containers opened, nested shells
+// read.
 #pragma once
 
 #include <map>
@@ -18,7 +19,8 @@ class Collector {
   std::vector<Finding> warnings;
   bool hash_is_prompt = false;
 
-  // A shell script; `base` is what surrounds it (container, scheduler, variables of the environment).
+  // A shell script; `base` is what surrounds it (container, scheduler, variables of the
+  // environment).
   void script(std::string_view text, const Invocation& base, int depth = 0);
   // One command as exact words.
   void command(std::vector<Word> words, Invocation base, int depth = 0);
@@ -36,7 +38,7 @@ class Collector {
 void set_gpus_option(std::string_view text, Gpus& gpus);
 
 // Each answers false when the text is not of its kind.
-bool collect_yaml(std::string_view text, Collector& collector);     // compose, k8s, llama-swap
+bool collect_yaml(std::string_view text, Collector& collector);  // compose, k8s, llama-swap
 bool collect_systemd(std::string_view text, Collector& collector);
 bool collect_dockerfile(std::string_view text, Collector& collector);
 

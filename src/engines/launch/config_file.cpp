@@ -1,5 +1,6 @@
 // Configuration files that vLLM and SGLang turn into words of a command line.
-// Source: vllm/utils/argparse_utils.py (load_config_file), python/sglang/srt/server_args_config_parser.py.
+// Source: vllm/utils/argparse_utils.py (load_config_file),
+// python/sglang/srt/server_args_config_parser.py.
 #include "base/text.h"
 #include "engines/launch/engines_read.h"
 #include "engines/launch/yaml.h"
@@ -35,9 +36,10 @@ ConfigWords read_config_file(const Word& path, std::string_view table_name, Cont
   }
   auto documents = parse_yaml(*text, path.text);
   if (!documents || !documents->front().is_object()) {
-    out.error("file_invalid", path.text + (documents ? " is no mapping"
-                                                     : ": " + documents.error().message + " (" +
-                                                           documents.error().where.to_text() + ")"));
+    out.error("file_invalid",
+              path.text + (documents ? " is no mapping"
+                                     : ": " + documents.error().message + " (" +
+                                           documents.error().where.to_text() + ")"));
     return result;
   }
   const OptionTable* table = context.tables.get(table_name);

@@ -12,7 +12,8 @@ namespace {
 // Source: docs.docker.com/reference/cli/docker/container/run.
 constexpr std::string_view kBareOptions =
     " -d --detach -i --interactive -t --tty --rm --init --privileged --read-only -P --publish-all "
-    "--no-healthcheck --oom-kill-disable --sig-proxy --disable-content-trust --replace --tls-verify -q "
+    "--no-healthcheck --oom-kill-disable --sig-proxy --disable-content-trust --replace "
+    "--tls-verify -q "
     "--quiet --no-hosts --systemd ";
 
 bool is_bare(std::string_view option) {
@@ -25,7 +26,7 @@ bool is_bare(std::string_view option) {
 }
 
 struct Known {
-  std::string_view name;  // end of the image's name
+  std::string_view name;     // end of the image's name
   std::string_view program;  // words put in front of the arguments; "" = a shell
   std::string_view label;
 };
@@ -79,8 +80,8 @@ Image parse_image(std::string_view reference) {
   image.name = std::string(reference);
   // v0.11.0, 0.30.1, server-cuda-b6123
   std::string_view tag = image.tag;
-  if (const size_t build = tag.rfind("-b"); build != std::string_view::npos &&
-                                            parse_integer(tag.substr(build + 2))) {
+  if (const size_t build = tag.rfind("-b");
+      build != std::string_view::npos && parse_integer(tag.substr(build + 2))) {
     image.version = std::string(tag.substr(build + 1));
   } else {
     if (!tag.empty() && tag[0] == 'v') tag.remove_prefix(1);
@@ -107,9 +108,12 @@ void set_gpus_option(std::string_view text, Gpus& gpus) {
     int64_t named = 0;
     for (const std::string_view part : split(rest, ',')) {
       const auto n = parse_integer(trim(part));
-      if (n && *n >= 0 && gpus.indices.size() < 1000) gpus.indices.push_back(*n);
-      else if (starts_with(part, "GPU-") || starts_with(part, "MIG-")) ++named;
-      else break;  // ,capabilities=...
+      if (n && *n >= 0 && gpus.indices.size() < 1000)
+        gpus.indices.push_back(*n);
+      else if (starts_with(part, "GPU-") || starts_with(part, "MIG-"))
+        ++named;
+      else
+        break;  // ,capabilities=...
     }
     if (gpus.indices.empty() && named > 0) gpus = Gpus{Gpus::Kind::count, named, {}};
     return;
@@ -128,7 +132,8 @@ void Collector::image(const Image& img, std::vector<Word> entrypoint, std::vecto
   base.version = img.version;
   const auto run = [&](std::vector<Word> program, std::string label) {
     base.label = std::move(label);
-    program.insert(program.end(), std::make_move_iterator(args.begin()), std::make_move_iterator(args.end()));
+    program.insert(program.end(), std::make_move_iterator(args.begin()),
+                   std::make_move_iterator(args.end()));
     base.argv = std::move(program);
     add(std::move(base));
   };
@@ -141,7 +146,8 @@ void Collector::image(const Image& img, std::vector<Word> entrypoint, std::vecto
     if (starts_with(img.tag, "server")) return run({Word("llama-server")}, "llama-server");
     if (starts_with(img.tag, "light")) return run({Word("llama-cli")}, "llama-cli");
     // The first word picks the tool. Source: .devops/tools.sh of ggml-org/llama.cpp.
-    constexpr std::string_view kTools[][3] = {{"--server", "-s", "llama-server"}, {"--run", "-r", "llama-cli"},
+    constexpr std::string_view kTools[][3] = {{"--server", "-s", "llama-server"},
+                                              {"--run", "-r", "llama-cli"},
                                               {"--run-legacy", "-l", "llama-completion"},
                                               {"--bench", "-b", "llama-bench"},
                                               {"--perplexity", "-p", "llama-perplexity"}};
@@ -163,7 +169,8 @@ void Collector::image(const Image& img, std::vector<Word> entrypoint, std::vecto
       // Source: docker/Dockerfile of vllm-project/vllm; the entrypoint changed in 0.11.1.
       const auto version = Version::parse(img.version);
       const bool old = version && version->given &&
-                       (!version->at_least(0, 11) || (version->major == 0 && version->minor == 11 && version->patch < 1));
+                       (!version->at_least(0, 11) ||
+                        (version->major == 0 && version->minor == 11 && version->patch < 1));
       if (old) program = words_of("python3 -m vllm.entrypoints.openai.api_server");
     } else if (known.program == "ollama") {
       if (args.empty()) args.emplace_back("serve");
@@ -186,9 +193,11 @@ void Collector::container_run(std::vector<Word> words, Invocation base, int dept
   const std::string program = program_name(words[0].text);
   size_t i = 1;
   // docker [--context X] run, docker compose run, docker container run
-  while (i < words.size() && (starts_with(words[i].text, "-") || words[i].text == "container" || words[i].text == "compose")) {
-    const bool takes_word = words[i].text == "-f" || words[i].text == "--file" || words[i].text == "-p" ||
-                            words[i].text == "--context" || words[i].text == "-n" || words[i].text == "-H";
+  while (i < words.size() && (starts_with(words[i].text, "-") || words[i].text == "container" ||
+                              words[i].text == "compose")) {
+    const bool takes_word = words[i].text == "-f" || words[i].text == "--file" ||
+                            words[i].text == "-p" || words[i].text == "--context" ||
+                            words[i].text == "-n" || words[i].text == "-H";
     i += takes_word ? 2 : 1;
   }
   if (i >= words.size()) return;
@@ -197,7 +206,8 @@ void Collector::container_run(std::vector<Word> words, Invocation base, int dept
   if (!runs && verb != "exec") return;
   base.prefix = verb == "exec" ? "" : "docker ";
   base.env_in_front = false;
-  if (verb == "run" || verb == "create" || verb == "exec") base.env.clear();  // of the client, not of the container
+  if (verb == "run" || verb == "create" || verb == "exec")
+    base.env.clear();  // of the client, not of the container
   std::vector<Word> entrypoint;
   std::string image_name;
   for (; i < words.size() && starts_with(words[i].text, "-"); ++i) {
@@ -209,7 +219,8 @@ void Collector::container_run(std::vector<Word> words, Invocation base, int dept
     base.has_hole = base.has_hole || words[i].hole;
     Word value;
     bool has_value = false;
-    if (const size_t equals = name.find('='); equals != std::string::npos && starts_with(name, "--")) {
+    if (const size_t equals = name.find('=');
+        equals != std::string::npos && starts_with(name, "--")) {
       value = words[i];
       value.text = name.substr(equals + 1);
       name.resize(equals);
@@ -227,7 +238,8 @@ void Collector::container_run(std::vector<Word> words, Invocation base, int dept
     if (!has_value) continue;
     if (name == "-e" || name == "--env") {
       const size_t equals = value.text.find('=');
-      if (equals == std::string::npos || base.env.size() > 300) continue;  // -e NAME copies the host's
+      if (equals == std::string::npos || base.env.size() > 300)
+        continue;  // -e NAME copies the host's
       Word v = value;
       v.text = value.text.substr(equals + 1);
       base.env.emplace_back(value.text.substr(0, equals), std::move(v));
@@ -235,8 +247,10 @@ void Collector::container_run(std::vector<Word> words, Invocation base, int dept
       set_gpus_option(value.text, base.gpus);
     } else if (name == "--device" && starts_with(value.text, "nvidia.com/gpu=")) {
       const std::string_view which = std::string_view(value.text).substr(15);
-      if (const auto n = parse_integer(which); n && base.gpus.kind == Gpus::Kind::list) base.gpus.indices.push_back(*n);
-      else set_gpus_option(which == "all" ? "all" : "device=" + std::string(which), base.gpus);
+      if (const auto n = parse_integer(which); n && base.gpus.kind == Gpus::Kind::list)
+        base.gpus.indices.push_back(*n);
+      else
+        set_gpus_option(which == "all" ? "all" : "device=" + std::string(which), base.gpus);
     } else if (name == "--entrypoint") {
       entrypoint = split_words(value.text);
     } else if (name == "--image") {  // kubectl run NAME --image=IMAGE -- ARGS

@@ -8,8 +8,8 @@ namespace {
 
 // Variables that say which devices are visible, for every engine.
 constexpr std::string_view kDeviceVariables[] = {
-    "CUDA_VISIBLE_DEVICES",   "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",   "GPU_DEVICE_ORDINAL",     "ZE_AFFINITY_MASK",
+    "CUDA_VISIBLE_DEVICES",   "NVIDIA_VISIBLE_DEVICES",    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",   "GPU_DEVICE_ORDINAL",        "ZE_AFFINITY_MASK",
     "ONEAPI_DEVICE_SELECTOR", "ASCEND_RT_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER"};
 
@@ -70,7 +70,8 @@ void narrow(Gpus& gpus, const Gpus& list) {
 
 int64_t option_number(const Reading& out, std::string_view name, int64_t fallback) {
   const json::Value* value = out.options.find(name);
-  return value != nullptr && value->is_integer() && value->as_integer() > 0 ? value->as_integer() : fallback;
+  return value != nullptr && value->is_integer() && value->as_integer() > 0 ? value->as_integer()
+                                                                            : fallback;
 }
 
 bool option_is_on(const Reading& out, std::string_view name) {
@@ -84,19 +85,23 @@ int64_t needed(const Reading& out, int64_t nodes) {
   int64_t world = 1;
   if (out.engine == "vllm") {
     const int64_t data = option_number(out, "data_parallel_size", 1);
-    world = times(option_number(out, "tensor_parallel_size", 1), option_number(out, "pipeline_parallel_size", 1));
+    world = times(option_number(out, "tensor_parallel_size", 1),
+                  option_number(out, "pipeline_parallel_size", 1));
     world = times(world, option_number(out, "prefill_context_parallel_size", 1));
     nodes = std::max(nodes, option_number(out, "nnodes", 1));
     const int64_t local = option_number(out, "data_parallel_size_local", 0);
     if (local > 0) return times(world, local);
-    if (out.options.has("data_parallel_rank") || out.options.has("data_parallel_start_rank")) return world;
+    if (out.options.has("data_parallel_rank") || out.options.has("data_parallel_start_rank"))
+      return world;
     world = times(world, data);
   } else if (out.engine == "sglang") {
     world = times(option_number(out, "tp_size", 1), option_number(out, "pp_size", 1));
-    if (!option_is_on(out, "enable_dp_attention")) world = times(world, option_number(out, "dp_size", 1));
+    if (!option_is_on(out, "enable_dp_attention"))
+      world = times(world, option_number(out, "dp_size", 1));
     nodes = option_number(out, "nnodes", 1);
   } else if (out.engine == "trtllm") {
-    world = times(option_number(out, "tensor_parallel_size", 1), option_number(out, "pipeline_parallel_size", 1));
+    world = times(option_number(out, "tensor_parallel_size", 1),
+                  option_number(out, "pipeline_parallel_size", 1));
     world = times(world, option_number(out, "context_parallel_size", 1));
   } else if (out.engine == "tgi") {
     world = option_number(out, "tgi.num_shard", 1);
@@ -124,9 +129,9 @@ void read_devices(const Invocation& call, Reading& out) {
     }
   }
   // ROCR filters first, HIP and the rest count inside of it.
-  for (const std::string_view name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
-                                      "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES",
-                                      "GGML_VK_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+  for (const std::string_view name :
+       {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_VISIBLE_DEVICES",
+        "ASCEND_RT_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
     const Word* value = last(call.env, name);
     if (value == nullptr || value->hole) continue;
     if (name == "GGML_VK_VISIBLE_DEVICES" && out.engine != "llama.cpp" && out.engine != "ollama" &&
@@ -135,10 +140,17 @@ void read_devices(const Invocation& call, Reading& out) {
     }
     narrow(gpus, visible_list(value->text));
   }
-  if (const Word* selector = last(call.env, "ONEAPI_DEVICE_SELECTOR"); selector != nullptr && !selector->hole) {
+  if (const Word* selector = last(call.env, "ONEAPI_DEVICE_SELECTOR");
+      selector != nullptr && !selector->hole) {
     // level_zero:0,1
     if (const size_t colon = selector->text.find(':'); colon != std::string::npos) {
       narrow(gpus, visible_list(std::string_view(selector->text).substr(colon + 1)));
+    }
+  }
+  // "--tp $(nvidia-smi -L | wc -l)" is a size that follows the machine.
+  if (gpus.kind == Gpus::Kind::not_given) {
+    for (const Word& word : call.argv) {
+      if (word.all_gpus) gpus.kind = Gpus::Kind::all;
     }
   }
   out.gpus = std::move(gpus);
@@ -156,7 +168,8 @@ void check_gpu_count(const Invocation& call, Reading& out) {
 void read_env(const Invocation& call, Context& context, std::string_view table_name, Reading& out) {
   const OptionTable* table = context.tables.get(table_name);
   for (const auto& [name, value] : call.env) {
-    bool matters = is_device_variable(name) || name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF";
+    bool matters = is_device_variable(name) || name == "PYTORCH_CUDA_ALLOC_CONF" ||
+                   name == "PYTORCH_ALLOC_CONF";
     if (table != nullptr) {
       const Option* variable = table->by_name("env:" + name);
       matters = matters || (variable != nullptr && !variable->memory.empty());

@@ -13,13 +13,13 @@ namespace vramwise::engines::launch {
 
 // Which engine a program is, and where its arguments begin.
 struct Program {
-  std::string engine;     // "vllm"; empty: none of ours
-  std::string table;      // id of its option table
-  std::string entry;      // "serve", "llama-server"
-  std::string subcommand; // "bench", "disaggregated": family of options
-  size_t arguments = 0;   // index into argv
-  bool is_client = false; // talks to a server, holds no model itself
-  bool named_only = false;// known launcher whose options are not read
+  std::string engine;       // "vllm"; empty: none of ours
+  std::string table;        // id of its option table
+  std::string entry;        // "serve", "llama-server"
+  std::string subcommand;   // "bench", "disaggregated": family of options
+  size_t arguments = 0;     // index into argv
+  bool is_client = false;   // talks to a server, holds no model itself
+  bool named_only = false;  // known launcher whose options are not read
 };
 Program identify(const std::vector<Word>& argv);
 
@@ -50,7 +50,8 @@ struct ConfigWords {
   std::vector<Word> words;
   std::string model;
 };
-// Adds file_not_seen, or what is wrong with the file. `false_is_dropped`: a false flag does nothing.
+// Adds file_not_seen, or what is wrong with the file. `false_is_dropped`: a false flag does
+// nothing.
 ConfigWords read_config_file(const Word& path, std::string_view table, Context& context,
                              Reading& out);
 

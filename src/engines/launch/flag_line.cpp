@@ -45,7 +45,8 @@ void FlagLine::take(const Match& match, const std::string& token, const Word* at
   sink_.seen(option, token);
   if (option.is_bare()) {
     if (attached != nullptr) {
-      sink_.out().error("flag_takes_no_value", token + " takes no value, got '" + attached->text + "'");
+      sink_.out().error("flag_takes_no_value",
+                        token + " takes no value, got '" + attached->text + "'");
     }
     return sink_.store_flag(option, !match.negative, token);
   }
@@ -67,8 +68,8 @@ void FlagLine::take(const Match& match, const std::string& token, const Word* at
   const bool may_be_bare = option.type == OptionType::optional_integer ||
                            option.type == OptionType::optional_string ||
                            option.type == OptionType::optional_boolean;
-  if (value == nullptr || (may_be_bare && option.type == OptionType::optional_integer &&
-                           !parse_integer(value->text))) {
+  if (value == nullptr ||
+      (may_be_bare && option.type == OptionType::optional_integer && !parse_integer(value->text))) {
     if (may_be_bare) return sink_.store(option, true, token);
     // Removed options whose kind is no longer known may have been bare.
     if (!option.until.empty() && option.type == OptionType::string) {
@@ -93,9 +94,10 @@ void FlagLine::not_known(const std::string& token, const Word* attached,
   }
   // "-" and "_" mixed up where the program keeps them apart.
   const bool dashes = contains(token.size() > 2 ? token.substr(2) : "", "-");
-  const std::string other =
-      dashes ? "--" + replace_all(token.substr(2), "-", "_")
-             : starts_with(token, "--") ? "--" + replace_all(token.substr(2), "_", "-") : token;
+  const std::string other = dashes ? "--" + replace_all(token.substr(2), "-", "_")
+                            : starts_with(token, "--")
+                                ? "--" + replace_all(token.substr(2), "_", "-")
+                                : token;
   if (other != token && sink_.table().exact(other, sink_.family)) {
     sink_.out().error(dashes ? "dash_refused" : "underscore_refused",
                       token + " is not an option, " + other + " is");
@@ -133,7 +135,7 @@ void FlagLine::option(const std::vector<Word>& args, size_t& i) {
   }
   // -qawq: a short name of one letter with its value glued on.
   if (!match && !has_value && token.size() > 2 && token[0] == '-' && token[1] != '-') {
-    if (auto glued = find(token.substr(0, 2)); 
+    if (auto glued = find(token.substr(0, 2));
         glued && !glued->option->is_bare() &&
         (glued->option->type != OptionType::integer || parse_integer(token.substr(2)))) {
       attached = word;

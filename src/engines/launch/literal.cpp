@@ -1,8 +1,5 @@
 #include "engines/launch/literal.h"
 
-#include <cmath>
-
-#include "base/checked.h"
 #include "base/text.h"
 
 namespace vramwise::engines::launch {
@@ -11,9 +8,7 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr int kMaxValues = 20'000;  // setting a member searches the object
 
-bool is_name_start(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
+bool is_name_start(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 uint32_t hex_digit(char c) {
@@ -190,7 +185,9 @@ class LiteralReader {
         key = k.value.as_string();
       } else if (rules_.bare || rules_.python) {
         const size_t start = pos_;
-        while (pos_ < text_.size() && text_[pos_] != ':' && text_[pos_] != '}' && text_[pos_] != ',') ++pos_;
+        while (pos_ < text_.size() && text_[pos_] != ':' && text_[pos_] != '}' &&
+               text_[pos_] != ',')
+          ++pos_;
         key = std::string(trim(text_.substr(start, pos_ - start)));
         if (key.empty()) return false;
       } else {
@@ -210,8 +207,10 @@ class LiteralReader {
       out.has_hole = out.has_hole || member.has_hole;
       out.value.set(key, std::move(member.value));
       skip_blanks();
-      if (at() == ',') ++pos_;
-      else if (at() != '}') return false;
+      if (at() == ',')
+        ++pos_;
+      else if (at() != '}')
+        return false;
     }
     ++pos_;
     return true;
@@ -234,8 +233,10 @@ class LiteralReader {
       }
       out.has_hole = out.has_hole || item.has_hole;
       out.value.push(std::move(item.value));
-      if (at() == ',') ++pos_;
-      else if (at() != close) return false;
+      if (at() == ',')
+        ++pos_;
+      else if (at() != close)
+        return false;
       if (pos_ == start) return false;
     }
     ++pos_;
@@ -245,28 +246,36 @@ class LiteralReader {
   // True, None, os.environ["X"], KvCacheConfig(free_gpu_memory_fraction=0.8), r"raw".
   bool name(Literal& out, int depth) {
     const size_t start = pos_;
-    while (pos_ < text_.size() && (is_name_start(text_[pos_]) || is_digit(text_[pos_]) || text_[pos_] == '.')) ++pos_;
+    while (pos_ < text_.size() &&
+           (is_name_start(text_[pos_]) || is_digit(text_[pos_]) || text_[pos_] == '.'))
+      ++pos_;
     const std::string_view word = text_.substr(start, pos_ - start);
     if ((at() == '"' || at() == '\'') && word.size() <= 2) {  // r"", f"", b""
       if (!string(out)) return false;
       out.has_hole = contains(word, "f") && contains(out.value.as_string(), "{");
       return true;
     }
-    if (word == "True" || word == "true") out.value = true;
-    else if (word == "False" || word == "false") out.value = false;
-    else if (word == "None" || word == "null") out.value = json::Value();
+    if (word == "True" || word == "true")
+      out.value = true;
+    else if (word == "False" || word == "false")
+      out.value = false;
+    else if (word == "None" || word == "null")
+      out.value = json::Value();
     else if (at() == '(') {
       ++pos_;
       std::vector<Argument> inner;
       if (!arguments(inner, depth + 1)) return false;
       out.value = json::Value::object();
       for (Argument& a : inner) {
-        if (a.name.empty() || a.name == "*") out.has_hole = true;
-        else if (!a.hole) out.value.set(a.name, std::move(a.value));
+        if (a.name.empty() || a.name == "*")
+          out.has_hole = true;
+        else if (!a.hole)
+          out.value.set(a.name, std::move(a.value));
       }
       // A function that is not an object with options has a result that nobody knows here.
-      const bool is_type = word[word.rfind('.') == std::string_view::npos ? 0 : word.rfind('.') + 1] >= 'A' &&
-                           word[word.rfind('.') == std::string_view::npos ? 0 : word.rfind('.') + 1] <= 'Z';
+      const bool is_type =
+          word[word.rfind('.') == std::string_view::npos ? 0 : word.rfind('.') + 1] >= 'A' &&
+          word[word.rfind('.') == std::string_view::npos ? 0 : word.rfind('.') + 1] <= 'Z';
       if (!is_type && word != "dict") {
         out.value = json::Value();
         out.has_hole = true;
@@ -290,19 +299,28 @@ class LiteralReader {
     }
     std::string_view word = trim(text_.substr(start, pos_ - start));
     if (word.empty()) return false;
-    if (word == "true" || word == "True") out.value = true;
-    else if (word == "false" || word == "False") out.value = false;
-    else if (word == "null" || word == "None") out.value = json::Value();
+    if (word == "true" || word == "True")
+      out.value = true;
+    else if (word == "false" || word == "False")
+      out.value = false;
+    else if (word == "null" || word == "None")
+      out.value = json::Value();
     else {
       std::string plain(word);
       if (rules_.python) plain = replace_all(plain, "_", "");
       const bool numeric = is_digit(word[0]) || word[0] == '-' || word[0] == '+' || word[0] == '.';
-      if (const auto n = parse_integer(plain); n && numeric) out.value = *n;
-      else if (const auto d = parse_number(plain); d && numeric) out.value = *d;
-      else if (const auto s = vllm_size(word); s && rules_.suffixes) out.value = *s;
-      else if (rules_.bare) out.value = std::string(word);
-      else if (rules_.python) out.has_hole = true;
-      else return false;
+      if (const auto n = parse_integer(plain); n && numeric)
+        out.value = *n;
+      else if (const auto d = parse_number(plain); d && numeric)
+        out.value = *d;
+      else if (const auto s = vllm_size(word); s && rules_.suffixes)
+        out.value = *s;
+      else if (rules_.bare)
+        out.value = std::string(word);
+      else if (rules_.python)
+        out.has_hole = true;
+      else
+        return false;
     }
     return true;
   }
@@ -312,37 +330,6 @@ class LiteralReader {
   size_t pos_ = 0;
   int values_ = 0;
 };
-
-struct Suffix {
-  std::string_view text;
-  int64_t factor;
-  bool whole_only;
-};
-
-// digits[.digits]suffix times its factor, without passing a double where the number is whole.
-std::optional<int64_t> scaled(std::string_view text, const Suffix* suffixes, size_t count,
-                              std::string_view& rest) {
-  size_t i = 0;
-  while (i < text.size() && (is_digit(text[i]) || text[i] == '.')) ++i;
-  if (i == 0 || text[0] == '.') return std::nullopt;
-  const std::string_view number = text.substr(0, i);
-  rest = text.substr(i);
-  for (size_t s = 0; s < count; ++s) {
-    if (rest != suffixes[s].text) continue;
-    if (const auto whole = parse_integer(number)) {
-      const int64_t n = saturating_multiply(*whole, suffixes[s].factor);
-      return n > kLargestExactInteger ? std::nullopt : std::optional<int64_t>(n);
-    }
-    const auto fraction = parse_number(number);
-    if (!fraction || suffixes[s].whole_only || number.back() == '.') return std::nullopt;
-    const double n = *fraction * double(suffixes[s].factor);
-    if (!(n <= double(kLargestExactInteger))) return std::nullopt;
-    return int64_t(n);
-  }
-  return std::nullopt;
-}
-
-constexpr int64_t kKilo = 1'000, kMega = 1'000'000, kGiga = 1'000'000'000, kTera = 1'000'000'000'000;
 
 }  // namespace
 
@@ -366,38 +353,6 @@ std::optional<Call> read_call(std::string_view text) {
   if (!reader.arguments(call.arguments, 0)) return std::nullopt;
   call.end = reader.pos();
   return call;
-}
-
-// Source: vllm/engine/arg_utils.py, human_readable_int.
-std::optional<int64_t> vllm_size(std::string_view text) {
-  constexpr Suffix kSuffixes[] = {
-      {"k", kKilo, false},          {"m", kMega, false},          {"g", kGiga, false},
-      {"t", kTera, false},          {"K", int64_t{1} << 10, true}, {"M", int64_t{1} << 20, true},
-      {"G", int64_t{1} << 30, true}, {"T", int64_t{1} << 40, true}};
-  if (const auto n = parse_integer(text)) return n;
-  std::string_view rest;
-  return scaled(text, kSuffixes, 8, rest);
-}
-
-// Source: python/sglang/srt/server_args.py, human_readable_int.
-std::optional<int64_t> sglang_size(std::string_view text) {
-  constexpr Suffix kSuffixes[] = {
-      {"k", kKilo, false},           {"M", kMega, false},           {"G", kGiga, false},
-      {"T", kTera, false},           {"Ki", int64_t{1} << 10, false}, {"Mi", int64_t{1} << 20, false},
-      {"Gi", int64_t{1} << 30, false}, {"Ti", int64_t{1} << 40, false}};
-  if (const auto n = parse_integer(text)) return n;
-  std::string_view rest;
-  return scaled(text, kSuffixes, 8, rest);
-}
-
-std::optional<int64_t> decimal_size(std::string_view text) {
-  constexpr Suffix kSuffixes[] = {{"K", kKilo, false}, {"KB", kKilo, false}, {"M", kMega, false},
-                                  {"MB", kMega, false}, {"G", kGiga, false}, {"GB", kGiga, false},
-                                  {"T", kTera, false}, {"TB", kTera, false}};
-  const auto n = parse_integer(text);
-  if (n) return n;
-  std::string_view rest;
-  return scaled(text, kSuffixes, 8, rest);
 }
 
 }  // namespace vramwise::engines::launch

@@ -19,25 +19,25 @@ struct LiteralRules {
 
 struct Literal {
   json::Value value;
-  bool has_hole = false;   // a name or call whose value is not in the text; the value has null there
-  size_t end = 0;          // where in the text it ended
+  bool has_hole = false;  // a name or call whose value is not in the text; the value has null there
+  size_t end = 0;         // where in the text it ended
 };
 
-// Reads one value at the start of the text. Bounded in depth; never fails on valid JSON. nullopt when
-// it is not a value under these rules.
+// Reads one value at the start of the text. Bounded in depth; never fails on valid JSON. nullopt
+// when it is not a value under these rules.
 std::optional<Literal> read_literal(std::string_view text, const LiteralRules& rules);
 // The same, with nothing but blanks behind it.
 std::optional<Literal> read_whole_literal(std::string_view text, const LiteralRules& rules);
 
 struct Argument {
-  std::string name;     // empty: positional
+  std::string name;  // empty: positional
   json::Value value;
   bool hole = false;
 };
 // Arguments of a Python call; `text` begins behind the opening bracket.
 struct Call {
   std::vector<Argument> arguments;
-  size_t end = 0;       // behind the closing bracket
+  size_t end = 0;  // behind the closing bracket
 };
 std::optional<Call> read_call(std::string_view text);
 

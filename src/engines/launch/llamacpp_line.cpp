@@ -2,6 +2,7 @@
 // Source: common/arg.cpp (common_params_parse_ex), tools/llama-bench/llama-bench.cpp.
 #include "base/text.h"
 #include "engines/launch/engines_read.h"
+#include "engines/launch/llamacpp_parts.h"
 #include "engines/launch/option_sink.h"
 
 namespace vramwise::engines::launch {
@@ -71,7 +72,8 @@ class LlamaLine {
       const size_t equals = token.find('=');
       if (equals != std::string::npos && find(token.substr(0, equals))) {
         sink_.out().error("equals_not_allowed", word.text + ": llama.cpp takes no '='; write " +
-                                                    token.substr(0, equals) + " " + token.substr(equals + 1));
+                                                    token.substr(0, equals) + " " +
+                                                    token.substr(equals + 1));
         continue;
       }
       std::string value;
@@ -87,7 +89,8 @@ class LlamaLine {
     if (!converted) return;
     if (adds_up(option)) {
       json::Value list = json::Value::array();
-      if (const json::Value* old = sink_.out().options.find(option.name); old != nullptr && old->is_array()) {
+      if (const json::Value* old = sink_.out().options.find(option.name);
+          old != nullptr && old->is_array()) {
         list = *old;
       }
       if (converted->is_array()) {
@@ -109,11 +112,17 @@ class LlamaLine {
     return t.size() > 1 && t[0] == '-' && !(t[1] >= '0' && t[1] <= '9') && t[1] != '.';
   }
 
-  void take(const Match& match, const std::string& spelling, const std::vector<Word>& args, size_t& i) {
+  void take(const Match& match, const std::string& spelling, const std::vector<Word>& args,
+            size_t& i) {
     const Option& option = *match.option;
-    if (option.fork) sink_.out().warn("fork_option", spelling + " is an option of forks (ik_llama.cpp, KoboldCpp)");
+    if (option.fork)
+      sink_.out().warn("fork_option",
+                       spelling + " is an option of forks (ik_llama.cpp, KoboldCpp)");
     if (!adds_up(option)) sink_.seen(option, spelling);
-    if (option.is_bare()) return sink_.store_flag(option, !match.negative, spelling);
+    if (option.is_bare()) {
+      llamacpp_name_model(option, sink_.out());
+      return sink_.store_flag(option, !match.negative, spelling);
+    }
     // The next word is the value, whatever it looks like.
     if (i >= args.size()) {
       if (option.fork) return sink_.store_flag(option, true, spelling);
@@ -123,16 +132,19 @@ class LlamaLine {
     if ((option.fork || !option.until.empty()) && looks_like_option(args[i].text)) {
       return sink_.store_flag(option, true, spelling);
     }
-    const size_t words = option.takes_several() ? 2 : 1;  // two values: --control-vector-layer-range
+    const size_t words =
+        option.takes_several() ? 2 : 1;  // two values: --control-vector-layer-range
     value(option, args[i], spelling);
     i += std::min(words, args.size() - i);
   }
 
-  std::optional<json::Value> integer(const Option& option, const std::string& text, std::string_view spelling) {
+  std::optional<json::Value> integer(const Option& option, const std::string& text,
+                                     std::string_view spelling) {
     size_t used = 0;
     const auto n = leading_integer(text, used);
     if (!n) {
-      sink_.out().error("not_an_integer", std::string(spelling) + " wants a whole number, got '" + text + "'");
+      sink_.out().error("not_an_integer",
+                        std::string(spelling) + " wants a whole number, got '" + text + "'");
       return std::nullopt;
     }
     if (used < text.size()) {
@@ -144,7 +156,8 @@ class LlamaLine {
       for (const std::string& c : option.choices) {
         if (c == format_integer(*n)) return json::Value(*n);
       }
-      sink_.out().error("bad_choice", std::string(spelling) + " takes " + join(option.choices, ", "));
+      sink_.out().error("bad_choice",
+                        std::string(spelling) + " takes " + join(option.choices, ", "));
       return std::nullopt;
     }
     return json::Value(*n);
@@ -155,12 +168,14 @@ class LlamaLine {
     for (const std::string& w : option.words) {
       if (w == text) return json::Value(text);
     }
-    if (type == OptionType::integer || type == OptionType::integers) return integer(option, text, spelling);
+    if (type == OptionType::integer || type == OptionType::integers)
+      return integer(option, text, spelling);
     if (type == OptionType::real) {
       size_t used = 0;
       const auto d = leading_number(text, used);
       if (!d) {
-        sink_.out().error("not_a_number", std::string(spelling) + " wants a number, got '" + text + "'");
+        sink_.out().error("not_a_number",
+                          std::string(spelling) + " wants a number, got '" + text + "'");
         return std::nullopt;
       }
       return json::Value(*d);
@@ -169,8 +184,8 @@ class LlamaLine {
       bool known = false;
       for (const std::string& c : option.choices) known = known || c == text;
       if (!known) {
-        sink_.out().error("bad_choice", std::string(spelling) + " takes " + join(option.choices, ", ") +
-                                            "; got '" + text + "'");
+        sink_.out().error("bad_choice", std::string(spelling) + " takes " +
+                                            join(option.choices, ", ") + "; got '" + text + "'");
         return std::nullopt;
       }
     }
@@ -189,9 +204,11 @@ class LlamaLine {
     if (dash == std::string::npos) return false;
     const size_t step = text.find_first_of("+*", dash);
     const auto from = parse_integer(std::string_view(text).substr(0, dash));
-    const auto to = parse_integer(std::string_view(text).substr(dash + 1, step == std::string::npos ? step : step - dash - 1));
-    const auto by = step == std::string::npos ? std::optional<int64_t>(1)
-                                              : parse_integer(std::string_view(text).substr(step + 1));
+    const auto to = parse_integer(std::string_view(text).substr(
+        dash + 1, step == std::string::npos ? step : step - dash - 1));
+    const auto by = step == std::string::npos
+                        ? std::optional<int64_t>(1)
+                        : parse_integer(std::string_view(text).substr(step + 1));
     if (!from || !to || !by || *by < 1) return false;
     const bool multiplies = step != std::string::npos && text[step] == '*';
     for (int64_t n = *from; n <= *to && list.as_array().size() < 1000;) {
@@ -203,7 +220,8 @@ class LlamaLine {
     return true;
   }
 
-  std::optional<json::Value> convert(const Option& option, const std::string& text, std::string_view spelling) {
+  std::optional<json::Value> convert(const Option& option, const std::string& text,
+                                     std::string_view spelling) {
     const bool ints = option.type == OptionType::comma_integers;
     const bool reals = option.type == OptionType::comma_reals;
     if (!ints && !reals && option.type != OptionType::comma_strings && !is_bench_) {
@@ -211,10 +229,15 @@ class LlamaLine {
     }
     json::Value list = json::Value::array();
     const std::string parts = option.name == "tensor_split" || option.name == "fit_target"
-                                  ? replace_all(text, "/", ",") : text;
+                                  ? replace_all(text, "/", ",")
+                                  : text;
     for (const std::string& part : comma_list(parts)) {
       if (ints && is_bench_ && range(part, list)) continue;
-      auto item = one(option, part, ints ? OptionType::integer : reals ? OptionType::real : OptionType::string, spelling);
+      auto item = one(option, part,
+                      ints    ? OptionType::integer
+                      : reals ? OptionType::real
+                              : OptionType::string,
+                      spelling);
       if (!item) return std::nullopt;
       // 3 and 3.0 are one number; whole ones are written without a point.
       list.push(std::move(*item));
@@ -229,8 +252,10 @@ class LlamaLine {
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
       if (c == '"') {
-        if (quoted && i + 1 < text.size() && text[i + 1] == '"') parts.back() += text[i++];
-        else quoted = !quoted;
+        if (quoted && i + 1 < text.size() && text[i + 1] == '"')
+          parts.back() += text[i++];
+        else
+          quoted = !quoted;
       } else if (c == ',' && !quoted) {
         parts.emplace_back();
       } else {
@@ -243,31 +268,6 @@ class LlamaLine {
   OptionSink& sink_;
   bool is_bench_;
 };
-
-// Where the model comes from: a named local file before a repository.
-void choose_model(Reading& out) {
-  // Source: common/arg.cpp, the presets at its end.
-  constexpr std::string_view kNamed[][2] = {
-      {"gpt_oss_20b_default", "ggml-org/gpt-oss-20b-GGUF"},
-      {"gpt_oss_120b_default", "ggml-org/gpt-oss-120b-GGUF"},
-      {"vision_gemma_4b_default", "ggml-org/gemma-3-4b-it-qat-GGUF"},
-      {"vision_gemma_12b_default", "ggml-org/gemma-3-12b-it-qat-GGUF"},
-      {"embd_gemma_default", "ggml-org/embeddinggemma-300M-qat-q4_0-GGUF"},
-  };
-  if (!out.model.empty()) return;
-  for (const std::string_view name : {"hf_repo", "model_url", "docker_repo", "bench.hf_repo"}) {
-    const json::Value* value = out.options.find(name);
-    if (value == nullptr) continue;
-    const json::Value& first = value->is_array() && !value->as_array().empty() ? value->as_array()[0] : *value;
-    if (first.is_string()) out.model = first.as_string();
-    return;
-  }
-  for (const auto& named : kNamed) {
-    for (const std::string& ignored : out.ignored) {
-      if (ignored == named[0]) out.model = named[1];
-    }
-  }
-}
 
 // Variables count first, the command line overrides them.
 void read_variables(const WordEnv& env, OptionSink& sink, LlamaLine& line) {
@@ -293,6 +293,11 @@ void read_variables(const WordEnv& env, OptionSink& sink, LlamaLine& line) {
 
 }  // namespace
 
+void llamacpp_value(OptionSink& sink, const Option& option, const Word& word,
+                    std::string_view spelling) {
+  LlamaLine(sink, false).value(option, word, spelling);
+}
+
 void read_llamacpp(const Invocation& call, const Program& program, Context& context, Reading& out) {
   const OptionTable* table = context.tables.get("llamacpp");
   if (table == nullptr) return;
@@ -301,102 +306,18 @@ void read_llamacpp(const Invocation& call, const Program& program, Context& cont
   sink.family = program.subcommand;
   LlamaLine line(sink, is_bench);
   if (!is_bench) read_variables(call.env, sink, line);
-  std::vector<Word> args(call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
-                         call.argv.end());
+  std::vector<Word> args(
+      call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
+      call.argv.end());
   line.walk(args);
   if (is_bench) {
-    if (const json::Value* model = out.options.find("bench.model"); model != nullptr && model->is_array()) {
+    if (const json::Value* model = out.options.find("bench.model");
+        model != nullptr && model->is_array()) {
       out.model = model->as_array()[0].as_string();
       if (model->as_array().size() == 1) out.options.erase("bench.model");
     }
   }
-  choose_model(out);
-}
-
-// Source: common/preset.cpp; keys are long or short names without dashes, or variables.
-bool read_llamacpp_preset(std::string_view text, Context& context, Reading& out) {
-  const OptionTable* table = context.tables.get("llamacpp");
-  if (table == nullptr) return false;
-  struct Section {
-    std::string name;
-    std::vector<std::pair<std::string, std::string>> keys;
-  };
-  std::vector<Section> sections;
-  Section global;
-  Section* at = nullptr;
-  for (const std::string_view raw : split(text, '\n')) {
-    const std::string_view line = trim(raw);
-    if (line.empty() || line[0] == ';' || line[0] == '#') continue;
-    if (line.front() == '[' && line.back() == ']') {
-      const std::string name(trim(line.substr(1, line.size() - 2)));
-      if (name == "*") {
-        at = &global;
-      } else if (sections.size() < 200) {
-        sections.push_back({name, {}});
-        at = &sections.back();
-      }
-      continue;
-    }
-    const size_t equals = line.find('=');
-    if (equals == std::string_view::npos) continue;
-    if (at == nullptr) continue;  // version = 1 and the like stand outside of sections
-    at->keys.emplace_back(std::string(trim(line.substr(0, equals))), std::string(trim(line.substr(equals + 1))));
-  }
-  if (sections.empty() && global.keys.empty()) return false;
-  const auto read_section = [&](const Section& section, Reading& reading) {
-    OptionSink sink(context, *table, "", reading);
-    LlamaLine lines(sink, false);
-    for (const Section* part : {static_cast<const Section*>(&global), &section}) {
-      for (const auto& [key, value] : part->keys) {
-        if (key == "load-on-startup" || key == "stop-timeout" || key == "version") continue;
-        bool off = false;
-        const Option* option = table->by_env(key, off);
-        bool negative = off;
-        if (option == nullptr) {
-          auto match = table->exact("--" + replace_all(key, "_", "-"));
-          if (!match) match = table->exact("-" + key);
-          if (match) {
-            option = match->option;
-            negative = match->negative;
-          }
-        }
-        if (option == nullptr) {
-          sink.unknown(key, value);
-        } else if (option->is_bare()) {
-          const std::string v = to_lower(value);
-          const bool on = !(v == "false" || v == "off" || v == "0" || v == "disabled");
-          sink.store_flag(*option, on != negative, key);
-        } else {
-          lines.value(*option, Word(value), key);
-        }
-      }
-    }
-    choose_model(reading);
-  };
-  const std::string entry = "llama-server preset";
-  for (const Section& section : sections) {
-    Reading reading;
-    reading.engine = "llama.cpp";
-    reading.entry = entry;
-    reading.name = section.name;
-    read_section(section, reading);
-    if (out.several.empty()) {
-      std::vector<Reading> none;
-      std::vector<Finding> errors = out.errors, warnings = out.warnings;
-      out = reading;
-      out.errors.insert(out.errors.end(), errors.begin(), errors.end());
-      out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
-      out.name.clear();
-    }
-    out.several.push_back(std::move(reading));
-  }
-  if (sections.empty()) {
-    out.engine = "llama.cpp";
-    out.entry = entry;
-    read_section(Section{}, out);
-  }
-  out.preset = true;
-  return true;
+  llamacpp_choose_model(out);
 }
 
 }  // namespace vramwise::engines::launch

@@ -7,7 +7,9 @@ namespace vramwise::engines::launch {
 namespace {
 
 // $$ is a literal $ in compose files.
-std::string unescape_dollars(std::string_view text) { return replace_all(std::string(text), "$$", "\\$"); }
+std::string unescape_dollars(std::string_view text) {
+  return replace_all(std::string(text), "$$", "\\$");
+}
 
 // The environment as a mapping or a list of N=V; a bare name copies the host's.
 void read_environment(const json::Value& value, Invocation& base) {
@@ -24,7 +26,8 @@ void read_environment(const json::Value& value, Invocation& base) {
     for (const json::Value& item : value.as_array()) {
       const std::string text = yaml_word(item);
       const size_t equals = text.find('=');
-      if (equals != std::string::npos) add(text.substr(0, equals), std::string_view(text).substr(equals + 1));
+      if (equals != std::string::npos)
+        add(text.substr(0, equals), std::string_view(text).substr(equals + 1));
     }
   }
 }
@@ -34,7 +37,8 @@ std::vector<Word> compose_words(const json::Value* value) {
   std::vector<Word> words;
   if (value == nullptr) return words;
   if (value->is_array()) {
-    for (const json::Value& item : value->as_array()) words.push_back(expand_word(unescape_dollars(yaml_word(item)), {}));
+    for (const json::Value& item : value->as_array())
+      words.push_back(expand_word(unescape_dollars(yaml_word(item)), {}));
   } else if (value->is_string()) {
     words = split_words(unescape_dollars(value->as_string()));
   }
@@ -59,7 +63,8 @@ void compose_gpus(const json::Value& service, Gpus& gpus) {
   for (const json::Value& device : devices->as_array()) {
     if (const json::Value* ids = device.find("device_ids"); ids != nullptr && ids->is_array()) {
       std::string list = "device=";
-      for (const json::Value& id : ids->as_array()) list += (list.size() > 7 ? "," : "") + yaml_word(id);
+      for (const json::Value& id : ids->as_array())
+        list += (list.size() > 7 ? "," : "") + yaml_word(id);
       set_gpus_option(list, gpus);
     } else if (const json::Value* count = device.find("count")) {
       set_gpus_option(yaml_word(*count), gpus);
@@ -84,8 +89,8 @@ void compose_service(const std::string& name, const json::Value& service, Collec
     reference = word.text;
     base.has_hole = base.has_hole || word.hole;
   }
-  collector.image(parse_image(reference), compose_words(entrypoint), compose_words(service.find("command")),
-                  std::move(base), 0);
+  collector.image(parse_image(reference), compose_words(entrypoint),
+                  compose_words(service.find("command")), std::move(base), 0);
 }
 
 // $(NAME) in Kubernetes is a variable of the container; unknown ones stay as they are.
@@ -118,21 +123,24 @@ void k8s_container(const json::Value& container, Collector& collector) {
     for (const json::Value& item : env->as_array()) {
       const json::Value* name = item.find("name");
       const json::Value* value = item.find("value");
-      if (name == nullptr || !name->is_string() || value == nullptr || base.env.size() >= 300) continue;
+      if (name == nullptr || !name->is_string() || value == nullptr || base.env.size() >= 300)
+        continue;
       base.env.emplace_back(name->as_string(), substitute(yaml_word(*value), base));
     }
   }
   for (const std::string_view kind : {"limits", "requests"}) {
     for (const std::string_view resource : {"nvidia.com/gpu", "amd.com/gpu"}) {
       const json::Value* count = walk(container, {"resources", kind, resource});
-      if (count != nullptr && base.gpus.kind == Gpus::Kind::not_given) set_gpus_option(yaml_word(*count), base.gpus);
+      if (count != nullptr && base.gpus.kind == Gpus::Kind::not_given)
+        set_gpus_option(yaml_word(*count), base.gpus);
     }
   }
   const auto words = [&](std::string_view key) {
     std::vector<Word> list;
     const json::Value* value = container.find(key);
     if (value != nullptr && value->is_array()) {
-      for (const json::Value& item : value->as_array()) list.push_back(substitute(yaml_word(item), base));
+      for (const json::Value& item : value->as_array())
+        list.push_back(substitute(yaml_word(item), base));
     } else if (value != nullptr && value->is_string()) {
       list = split_words(value->as_string());
     }
@@ -154,8 +162,8 @@ void k8s_container(const json::Value& container, Collector& collector) {
 
 bool is_container(const json::Value& value) {
   return value.is_object() && (value.find("args") != nullptr || value.find("command") != nullptr) &&
-         (value.find("image") != nullptr || value.find("resources") != nullptr || value.find("env") != nullptr ||
-          value.find("args") != nullptr);
+         (value.find("image") != nullptr || value.find("resources") != nullptr ||
+          value.find("env") != nullptr || value.find("args") != nullptr);
 }
 
 // Containers lie deep inside of Deployments, Jobs, LeaderWorkerSets and InferenceServices.
@@ -171,7 +179,8 @@ bool k8s_walk(const json::Value& value, Collector& collector, int depth) {
       if (member.key != "initContainers") any = k8s_walk(member.value, collector, depth + 1) || any;
     }
   } else if (value.is_array()) {
-    for (const json::Value& item : value.as_array()) any = k8s_walk(item, collector, depth + 1) || any;
+    for (const json::Value& item : value.as_array())
+      any = k8s_walk(item, collector, depth + 1) || any;
   }
   return any;
 }
@@ -194,18 +203,22 @@ bool llama_swap(const json::Value& models, Collector& collector) {
 
 bool read_document(const json::Value& document, Collector& collector) {
   if (!document.is_object()) return document.is_array() && k8s_walk(document, collector, 0);
-  if (const json::Value* services = document.find("services"); services != nullptr && services->is_object()) {
-    for (const json::Member& member : services->as_object()) compose_service(member.key, member.value, collector);
+  if (const json::Value* services = document.find("services");
+      services != nullptr && services->is_object()) {
+    for (const json::Member& member : services->as_object())
+      compose_service(member.key, member.value, collector);
     return true;
   }
-  if (const json::Value* models = document.find("models"); models != nullptr && models->is_object()) {
+  if (const json::Value* models = document.find("models");
+      models != nullptr && models->is_object()) {
     if (llama_swap(*models, collector)) return true;
   }
   // One service without its file around it.
-  const bool compose_like = document.find("image") != nullptr && document.find("args") == nullptr &&
-                            (document.find("environment") != nullptr || document.find("gpus") != nullptr ||
-                             document.find("deploy") != nullptr ||
-                             (document.find("command") != nullptr && document.find("resources") == nullptr));
+  const bool compose_like =
+      document.find("image") != nullptr && document.find("args") == nullptr &&
+      (document.find("environment") != nullptr || document.find("gpus") != nullptr ||
+       document.find("deploy") != nullptr ||
+       (document.find("command") != nullptr && document.find("resources") == nullptr));
   if (compose_like) {
     compose_service("", document, collector);
     return true;
@@ -258,7 +271,8 @@ bool collect_systemd(std::string_view text, Collector& collector) {
         base.env.emplace_back(w.text.substr(0, at), std::move(v));
       }
     } else if (key == "EnvironmentFile") {
-      base.warnings.push_back({"file_not_seen", "the variables in " + std::string(value) + " are not in the text"});
+      base.warnings.push_back(
+          {"file_not_seen", "the variables in " + std::string(value) + " are not in the text"});
     } else if (key == "ExecStart") {
       while (!value.empty() && contains("@-:+!", value.substr(0, 1))) value.remove_prefix(1);
       commands.push_back(replace_all(replace_all(std::string(value), "%%", "%"), "$$", "\\$"));
@@ -279,7 +293,8 @@ bool collect_systemd(std::string_view text, Collector& collector) {
   if (!any) return false;
   Variables variables;
   for (const auto& [name, value] : base.env) variables[name] = {value};
-  for (const std::string& command : commands) collector.command(split_words(command, variables), base);
+  for (const std::string& command : commands)
+    collector.command(split_words(command, variables), base);
   if (commands.empty()) {
     bool ollama = false;
     for (const auto& [name, value] : base.env) ollama = ollama || starts_with(name, "OLLAMA_");

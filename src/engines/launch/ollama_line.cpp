@@ -1,5 +1,5 @@
-// Ollama: the environment of the server, Modelfiles and requests carry what the command line does not.
-// Source: envconfig/config.go, parser/parser.go, api/types.go.
+// Ollama: the environment of the server, Modelfiles and requests carry what the command line does
+// not. Source: envconfig/config.go, parser/parser.go, api/types.go.
 #include <array>
 
 #include "base/text.h"
@@ -78,7 +78,8 @@ void read_ollama_env(const WordEnv& env, bool, Context& context, Reading& out) {
     } else if (option->type == OptionType::integer) {
       const auto n = parse_integer(text);
       if (!n || *n < 0) {
-        out.warn("suffix_refused", name + "=" + text + " is no plain number; Ollama falls back to its default");
+        out.warn("suffix_refused",
+                 name + "=" + text + " is no plain number; Ollama falls back to its default");
       } else {
         sink.store(*option, *n, name);
       }
@@ -94,7 +95,8 @@ bool read_ollama_request(const json::Value& body, Context& context, Reading& out
   if (table == nullptr || model == nullptr || !model->is_string()) return false;
   out.model = model->as_string();
   OptionSink sink(context, *table, out.version, out);
-  if (const json::Value* options = body.find("options"); options != nullptr && options->is_object()) {
+  if (const json::Value* options = body.find("options");
+      options != nullptr && options->is_object()) {
     for (const json::Member& member : options->as_object()) {
       if (!member.value.is_null()) set_parameter(member.key, member.value, sink);
     }
@@ -111,7 +113,9 @@ bool read_modelfile(std::string_view text, Context& context, Reading& out) {
   for (const std::string_view raw : split(text, '\n')) {
     const std::string_view line = trim(raw);
     size_t quotes = 0;
-    for (size_t at = line.find("\"\"\""); at != std::string_view::npos; at = line.find("\"\"\"", at + 3)) ++quotes;
+    for (size_t at = line.find("\"\"\""); at != std::string_view::npos;
+         at = line.find("\"\"\"", at + 3))
+      ++quotes;
     const bool was_in_text = in_text;
     if (quotes % 2 == 1) in_text = !in_text;
     if (was_in_text || line.empty() || line[0] == '#') continue;
@@ -141,8 +145,10 @@ void read_ollama(const Invocation& call, const Program& program, Context& contex
     bool is_ollama = false;
     for (size_t i = program.arguments; i < call.argv.size(); ++i) {
       const std::string& w = call.argv[i].text;
-      if (contains(w, "/api/generate") || contains(w, "/api/chat") || contains(w, "/api/embed")) is_ollama = true;
-      const bool data = w == "-d" || w == "--data" || w == "--data-raw" || w == "--data-binary" || w == "--json";
+      if (contains(w, "/api/generate") || contains(w, "/api/chat") || contains(w, "/api/embed"))
+        is_ollama = true;
+      const bool data =
+          w == "-d" || w == "--data" || w == "--data-raw" || w == "--data-binary" || w == "--json";
       if (!data || i + 1 >= call.argv.size()) continue;
       body = call.argv[++i].text;
       if (starts_with(body, "@")) {
@@ -156,12 +162,14 @@ void read_ollama(const Invocation& call, const Program& program, Context& contex
   if (program.entry == "serve") return read_ollama_env(call.env, true, context, out);
   for (const auto& [name, value] : call.env) {
     if (!is_server_variable(name) || name == "OLLAMA_HOST") continue;
-    out.warn("env_of_client", name + " is read by the server (ollama serve), not by ollama " + program.entry);
+    out.warn("env_of_client",
+             name + " is read by the server (ollama serve), not by ollama " + program.entry);
   }
   for (size_t i = program.arguments; i < call.argv.size(); ++i) {
     const Word& word = call.argv[i];
     if (word.hole) out.warn("hole", "'" + word.text + "' is not in the text");
-    if (program.entry == "create" && (word.text == "-f" || word.text == "--file") && i + 1 < call.argv.size()) {
+    if (program.entry == "create" && (word.text == "-f" || word.text == "--file") &&
+        i + 1 < call.argv.size()) {
       const std::string& path = call.argv[++i].text;
       const std::string* file = find_file(context, path);
       if (file == nullptr || !read_modelfile(*file, context, out)) {
@@ -170,8 +178,9 @@ void read_ollama(const Invocation& call, const Program& program, Context& contex
       continue;
     }
     if (starts_with(word.text, "-")) {
-      const bool takes_value = word.text == "--keepalive" || word.text == "--format" || word.text == "-q" ||
-                               word.text == "--quantize" || word.text == "--dimensions";
+      const bool takes_value = word.text == "--keepalive" || word.text == "--format" ||
+                               word.text == "-q" || word.text == "--quantize" ||
+                               word.text == "--dimensions";
       if (takes_value) ++i;
       continue;
     }

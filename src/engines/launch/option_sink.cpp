@@ -43,12 +43,16 @@ bool is_free_form(const Option& option) {
 std::optional<json::Value> OptionSink::convert_json(const Option& option, const Word& word,
                                                     std::string_view spelling) {
   const std::string& text = word.text;
-  if (auto strict = json::parse(text, spelling, {.bytes = 1 << 20, .values = 20'000, .depth = 64})) {
+  if (auto strict =
+          json::parse(text, spelling, {.bytes = 1 << 20, .values = 20'000, .depth = 64})) {
     return std::move(*strict);
   }
   if (word.lost_quotes) {
-    out_.error("json_lost_quotes", std::string(spelling) + ": the shell takes the quotes of this JSON away; put single quotes around it");
-    if (auto meant = read_whole_literal(text, {.bare = true, .suffixes = true})) return std::move(meant->value);
+    out_.error("json_lost_quotes",
+               std::string(spelling) +
+                   ": the shell takes the quotes of this JSON away; put single quotes around it");
+    if (auto meant = read_whole_literal(text, {.bare = true, .suffixes = true}))
+      return std::move(meant->value);
     return std::nullopt;
   }
   if (size_rule == SizeRule::vllm && !is_free_form(option)) {
@@ -57,7 +61,8 @@ std::optional<json::Value> OptionSink::convert_json(const Option& option, const 
   const char first = text.empty() ? '\0' : text[0];
   if (first != '{' && first != '[') {
     // Some of these take a plain string as well ("-q" methods, paths).
-    if (option.name == "pt_load_map_location" || option.name == "load_format") return json::Value(text);
+    if (option.name == "pt_load_map_location" || option.name == "load_format")
+      return json::Value(text);
   }
   // Python's quotes instead of JSON's: what is meant is clear, but the program refuses it.
   out_.error(contains(text, "\"") || first != '{' ? "json_invalid" : "json_lost_quotes",
@@ -85,7 +90,8 @@ std::optional<json::Value> OptionSink::convert_text(const Option& option, const 
         return std::nullopt;
       }
       if (!option.choices.empty() && !contains_word(option.choices, format_integer(*n))) {
-        out_.error("bad_choice", name + " takes " + join(option.choices, ", ") + "; got " + quoted(text));
+        out_.error("bad_choice",
+                   name + " takes " + join(option.choices, ", ") + "; got " + quoted(text));
         return std::nullopt;
       }
       return json::Value(*n);
@@ -97,13 +103,14 @@ std::optional<json::Value> OptionSink::convert_text(const Option& option, const 
                                                       : parse_integer(text);
       if (!n) {
         const bool has_digit = !text.empty() && text[0] >= '0' && text[0] <= '9';
-        out_.error(has_digit ? "suffix_refused" : "not_an_integer",
-                   name + " cannot take " + quoted(text) +
-                       (size_rule == SizeRule::vllm
-                            ? ": k m g are decimal and may have a fraction, K M G are binary and may not"
-                        : size_rule == SizeRule::sglang
-                            ? ": k M G T are decimal, Ki Mi Gi Ti binary, nothing else"
-                            : ""));
+        out_.error(
+            has_digit ? "suffix_refused" : "not_an_integer",
+            name + " cannot take " + quoted(text) +
+                (size_rule == SizeRule::vllm
+                     ? ": k m g are decimal and may have a fraction, K M G are binary and may not"
+                 : size_rule == SizeRule::sglang
+                     ? ": k M G T are decimal, Ki Mi Gi Ti binary, nothing else"
+                     : ""));
         return std::nullopt;
       }
       return json::Value(*n);
@@ -119,15 +126,18 @@ std::optional<json::Value> OptionSink::convert_text(const Option& option, const 
     case OptionType::boolean_value:
     case OptionType::optional_boolean: {
       const std::string lower = to_lower(text);
-      if (lower == "true" || lower == "1" || lower == "yes" || lower == "on") return json::Value(true);
-      if (lower == "false" || lower == "0" || lower == "no" || lower == "off") return json::Value(false);
+      if (lower == "true" || lower == "1" || lower == "yes" || lower == "on")
+        return json::Value(true);
+      if (lower == "false" || lower == "0" || lower == "no" || lower == "off")
+        return json::Value(false);
       out_.error("bad_choice", name + " takes true or false, got " + quoted(text));
       return std::nullopt;
     }
     default: break;
   }
   if (!option.choices.empty() && !contains_word(option.choices, text)) {
-    out_.error("bad_choice", name + " takes " + join(option.choices, ", ") + "; got " + quoted(text));
+    out_.error("bad_choice",
+               name + " takes " + join(option.choices, ", ") + "; got " + quoted(text));
     return std::nullopt;
   }
   return json::Value(text);
@@ -156,7 +166,8 @@ std::optional<json::Value> OptionSink::convert(const Option& option, const Word&
       }
       return list;
     }
-    case OptionType::integers: return convert_text(option, word.text, OptionType::integer, spelling);
+    case OptionType::integers:
+      return convert_text(option, word.text, OptionType::integer, spelling);
     case OptionType::reals: return convert_text(option, word.text, OptionType::real, spelling);
     default: return convert_text(option, word.text, option.type, spelling);
   }
@@ -173,7 +184,8 @@ bool OptionSink::removed(const Option& option, std::string_view spelling) {
 
 void OptionSink::seen(const Option& option, std::string_view spelling) {
   if (std::find(seen_.begin(), seen_.end(), &option) != seen_.end()) {
-    out_.warn("last_wins", std::string(spelling) + " is given more than once; the last value counts");
+    out_.warn("last_wins",
+              std::string(spelling) + " is given more than once; the last value counts");
   } else if (!names_from_file) {
     seen_.push_back(&option);
   }
@@ -195,8 +207,9 @@ void OptionSink::store_words(const Option& option, const std::vector<Word>& word
   bool hole = false;
   for (const Word& w : words) hole = hole || w.hole;
   if (hole) {
-    out_.warn("hole", std::string(spelling) + " has a value that is not in the text: " +
-                          quoted(words.empty() ? std::string_view() : std::string_view(words[0].text)));
+    out_.warn("hole",
+              std::string(spelling) + " has a value that is not in the text: " +
+                  quoted(words.empty() ? std::string_view() : std::string_view(words[0].text)));
     const bool text = option.type == OptionType::string && !words[0].is_unknown();
     if (!text) {
       // Known, but not its value.
@@ -209,7 +222,10 @@ void OptionSink::store_words(const Option& option, const std::vector<Word>& word
     bool all = true;
     for (const Word& w : words) {
       if (w.lost_quotes) {
-        out_.error("json_lost_quotes", std::string(spelling) + ": the shell takes the quotes of this JSON away; put single quotes around it");
+        out_.error(
+            "json_lost_quotes",
+            std::string(spelling) +
+                ": the shell takes the quotes of this JSON away; put single quotes around it");
         all = false;
         continue;
       }
@@ -225,7 +241,8 @@ void OptionSink::store_words(const Option& option, const std::vector<Word>& word
   if (!value) return;
   if (option.type == OptionType::append) {
     json::Value list = json::Value::array();
-    if (const json::Value* old = out_.options.find(option.name); old != nullptr && old->is_array()) list = *old;
+    if (const json::Value* old = out_.options.find(option.name); old != nullptr && old->is_array())
+      list = *old;
     list.push(std::move(*value));
     value = std::move(list);
   }
@@ -263,9 +280,9 @@ void OptionSink::unknown(std::string_view token, std::string_view value) {
     const auto suggestion = context_.tables.suggest(table_.engine(), token, family);
     u.nearest = suggestion.spelling;
     if (!suggestion.other.empty()) {
-      out_.error("other_engine", std::string(shown(token)) + " is an option of " +
-                                     std::string(suggestion.other) +
-                                     (u.nearest.empty() ? std::string() : "; here it is " + u.nearest));
+      out_.error("other_engine",
+                 std::string(shown(token)) + " is an option of " + std::string(suggestion.other) +
+                     (u.nearest.empty() ? std::string() : "; here it is " + u.nearest));
     }
   }
   out_.unknown.push_back(std::move(u));

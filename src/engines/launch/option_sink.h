@@ -18,8 +18,8 @@ class OptionSink {
       : context_(context), table_(table), version_(version), out_(out) {}
 
   SizeRule size_rule = SizeRule::plain;
-  bool none_is_unset = false;         // "" and "None" mean that the option is not given (vLLM)
-  std::string_view family;            // subcommand whose own options count
+  bool none_is_unset = false;  // "" and "None" mean that the option is not given (vLLM)
+  std::string_view family;     // subcommand whose own options count
 
   // A value as text becomes a value of the option's type; nullopt after an error was noted.
   std::optional<json::Value> convert(const Option& option, const Word& word,

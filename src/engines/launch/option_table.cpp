@@ -101,9 +101,7 @@ Result<Option> read_row(const json::Value& row, const std::string& prefix, bool 
 }
 
 // Spellings compare without regard to - and _ and letter case where somebody mistyped one.
-std::string loose(std::string_view spelling) {
-  return replace_all(to_lower(spelling), "_", "-");
-}
+std::string loose(std::string_view spelling) { return replace_all(to_lower(spelling), "_", "-"); }
 
 int compare_versions(const Version& a, const Version& b) {
   const std::array<int, 4> x = {a.major, a.minor, a.patch, a.build};
@@ -147,8 +145,8 @@ struct Near {
 std::string_view Option::family() const {
   // lmstudio.load.gpu belongs to `lms load`; kv_cache_config.dtype is a key of an object.
   constexpr std::array<std::string_view, 9> kFamilies = {
-      "bench", "disaggregated", "mm_embedding_serve", "autodeploy", "yaml",
-      "load",  "server",        "config",             "unload"};
+      "bench",  "disaggregated", "mm_embedding_serve", "autodeploy", "yaml", "load", "server",
+      "config", "unload"};
   std::string_view rest = name;
   if (starts_with(rest, "lmstudio.")) rest.remove_prefix(9);
   const size_t dot = rest.find('.');

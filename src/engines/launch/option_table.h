@@ -3,10 +3,10 @@
 // A row of the file is an object, or just the name of a harmless option ("!name" for a bare flag).
 // Members and what their absence means:
 //   name       canonical name; nested keys are dotted ("compilation_config.mode")
-//   flags      spellings; absent: "--name" with blanks as the file's `words` says (dash, underscore)
-//   no, old    spellings that switch off; deprecated spellings that still work
-//   env        variables that set it; env_no: variables whose presence switches it off
-//   type       flag (bare), bool (flag with --no- twin), int, size (suffixes), float, str, json,
+//   flags      spellings; absent: "--name" with blanks as the file's `words` says (dash,
+//   underscore) no, old    spellings that switch off; deprecated spellings that still work env
+//   variables that set it; env_no: variables whose presence switches it off type       flag (bare),
+//   bool (flag with --no- twin), int, size (suffixes), float, str, json,
 //              ints, floats, strs (several words), commas, comma_ints, comma_floats (one word),
 //              append, opt_int, opt_str, opt_bool (value may be missing), bool_value, duration,
 //              scalar (a number where it looks like one); str
@@ -31,9 +31,26 @@
 namespace vramwise::engines::launch {
 
 enum class OptionType {
-  flag, boolean, integer, size, real, string, json, integers, reals, strings,
-  comma_strings, comma_integers, comma_reals, append, optional_integer, optional_string,
-  optional_boolean, boolean_value, duration, scalar
+  flag,
+  boolean,
+  integer,
+  size,
+  real,
+  string,
+  json,
+  integers,
+  reals,
+  strings,
+  comma_strings,
+  comma_integers,
+  comma_reals,
+  append,
+  optional_integer,
+  optional_string,
+  optional_boolean,
+  boolean_value,
+  duration,
+  scalar
 };
 
 struct Option {
@@ -42,11 +59,11 @@ struct Option {
   std::vector<std::string> env, env_no;
   OptionType type = OptionType::string;
   std::vector<std::string> choices, words;
-  std::string memory;   // empty: harmless
-  std::string until;    // empty: still there
+  std::string memory;  // empty: harmless
+  std::string until;   // empty: still there
   std::string like;
   bool positional = false;
-  bool fork = false;    // only forks know it
+  bool fork = false;  // only forks know it
 
   // Options of one subcommand only: "bench", "disaggregated", "load"; empty for the rest.
   std::string_view family() const;
@@ -112,8 +129,8 @@ class OptionTables {
   const OptionTable* get(std::string_view engine);
 
   struct Suggestion {
-    std::string spelling;         // of `engine`, may be empty
-    std::string_view other;       // engine whose exact spelling the token is, may be empty
+    std::string spelling;    // of `engine`, may be empty
+    std::string_view other;  // engine whose exact spelling the token is, may be empty
   };
   // What was probably meant by a token that `engine` does not know.
   Suggestion suggest(std::string_view engine, std::string_view token, std::string_view family = {});

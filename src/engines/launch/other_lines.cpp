@@ -1,5 +1,6 @@
 // KoboldCpp, mlx-lm, text-generation-inference, lmdeploy, LM Studio, llama-cpp-python's server.
-// Sources: koboldcpp.py, mlx_lm/server.py, launcher/src/main.rs, lmdeploy/cli/utils.py, lmstudio.ai/docs/cli.
+// Sources: koboldcpp.py, mlx_lm/server.py, launcher/src/main.rs, lmdeploy/cli/utils.py,
+// lmstudio.ai/docs/cli.
 #include "base/text.h"
 #include "engines/launch/engines_read.h"
 #include "engines/launch/flag_line.h"
@@ -53,7 +54,8 @@ void koboldcpp_config(const std::vector<Word>& args, OptionSink& sink) {
     const std::string* text = find_file(sink.context(), path);
     Reading& out = sink.out();
     if (text == nullptr) {
-      out.warn("file_not_seen", "the settings in " + path + " are not in the text, and they replace the rest");
+      out.warn("file_not_seen",
+               "the settings in " + path + " are not in the text, and they replace the rest");
       return;
     }
     auto parsed = json::parse(*text, path, {.bytes = 1 << 20, .values = 20'000, .depth = 64});
@@ -73,12 +75,21 @@ void koboldcpp_config(const std::vector<Word>& args, OptionSink& sink) {
 // llama-cpp-python's names for what llama.cpp calls otherwise.
 // Source: llama_cpp/server/settings.py.
 std::string_view llama_cpp_python_name(std::string_view name) {
-  constexpr std::string_view kNames[][2] = {
-      {"n_ctx", "ctx_size"},         {"n_batch", "batch_size"}, {"n_ubatch", "ubatch_size"},
-      {"offload_kqv", "kv_offload"}, {"use_mmap", "mmap"},      {"use_mlock", "mlock"},
-      {"n_threads", "threads"},      {"type_k", "cache_type_k"}, {"type_v", "cache_type_v"},
-      {"model_path", "model"},       {"clip_model_path", "mmproj"}, {"lora_path", "lora"},
-      {"draft_model", "spec_draft_model"}, {"hf_model_repo_id", "hf_repo"}, {"n_seq_max", "parallel"}};
+  constexpr std::string_view kNames[][2] = {{"n_ctx", "ctx_size"},
+                                            {"n_batch", "batch_size"},
+                                            {"n_ubatch", "ubatch_size"},
+                                            {"offload_kqv", "kv_offload"},
+                                            {"use_mmap", "mmap"},
+                                            {"use_mlock", "mlock"},
+                                            {"n_threads", "threads"},
+                                            {"type_k", "cache_type_k"},
+                                            {"type_v", "cache_type_v"},
+                                            {"model_path", "model"},
+                                            {"clip_model_path", "mmproj"},
+                                            {"lora_path", "lora"},
+                                            {"draft_model", "spec_draft_model"},
+                                            {"hf_model_repo_id", "hf_repo"},
+                                            {"n_seq_max", "parallel"}};
   for (const auto& pair : kNames) {
     if (name == pair[0]) return pair[1];
   }
@@ -94,7 +105,8 @@ void read_llama_cpp_python(const Invocation& call, size_t first, Context& contex
       out.error("stray_word", "'" + token + "' belongs to no option");
       continue;
     }
-    if (!split_equals(call.argv[i], token, value) && i + 1 < call.argv.size()) value = call.argv[++i];
+    if (!split_equals(call.argv[i], token, value) && i + 1 < call.argv.size())
+      value = call.argv[++i];
     Argument a;
     a.name = token.substr(2);
     a.hole = value.hole;
@@ -121,9 +133,11 @@ void read_other(const Invocation& call, const Program& program, Context& context
   OptionSink sink(context, *table, call.version, out);
   sink.family = program.subcommand;
   sink.size_rule = SizeRule::decimal;
-  std::vector<Word> args(call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
-                         call.argv.end());
-  if (program.subcommand == "python") return read_llama_cpp_python(call, program.arguments, context, out);
+  std::vector<Word> args(
+      call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
+      call.argv.end());
+  if (program.subcommand == "python")
+    return read_llama_cpp_python(call, program.arguments, context, out);
   FlagStyle style;
   style.prefixes = program.engine != "tgi";
   style.optional_values = program.engine == "tgi";
@@ -156,7 +170,8 @@ void read_named(std::string_view engine, const std::vector<Argument>& arguments,
       out.warn("hole", "arguments given as *args or **kwargs are not in the text");
       continue;
     }
-    if (name.empty()) name = positional++ == 0 ? (table_name == "sglang" ? "model_path" : "model") : "";
+    if (name.empty())
+      name = positional++ == 0 ? (table_name == "sglang" ? "model_path" : "model") : "";
     if (name.empty()) continue;
     if (python_llama) name = llama_cpp_python_name(name);
     if (table_name == "vllm" && name == "model_tag" && !out.model.empty()) continue;
@@ -166,7 +181,8 @@ void read_named(std::string_view engine, const std::vector<Argument>& arguments,
     // LlmArgs of TensorRT-LLM nests without a row for the block itself.
     if (table->by_name(name) == nullptr && argument.value.is_object()) {
       bool nested = false;
-      for (const Option& option : table->options()) nested = nested || starts_with(option.name, name + ".");
+      for (const Option& option : table->options())
+        nested = nested || starts_with(option.name, name + ".");
       if (nested) {
         if (argument.hole) out.warn("hole", name + " has a value that is not in the text");
         out.set(name, argument.value);

@@ -45,7 +45,10 @@ Program vllm(const std::vector<Word>& argv, size_t i) {
 }
 
 Program llama(std::string entry, size_t arguments) {
-  Program p{.engine = "llama.cpp", .table = "llamacpp", .entry = std::move(entry), .arguments = arguments};
+  Program p{.engine = "llama.cpp",
+            .table = "llamacpp",
+            .entry = std::move(entry),
+            .arguments = arguments};
   if (contains(p.entry, "bench") && !contains(p.entry, "batched")) p.subcommand = "bench";
   return p;
 }
@@ -59,7 +62,8 @@ Program trtllm(std::string_view program, const std::vector<Word>& argv) {
   }
   const std::string_view sub = word(argv, 1);
   p.entry = "serve";
-  if (one_of(sub, {"serve", "disaggregated", "disaggregated_mpi_worker", "mm_embedding_serve", "grpc"})) {
+  if (one_of(sub, {"serve", "disaggregated", "disaggregated_mpi_worker", "mm_embedding_serve",
+                   "grpc"})) {
     p.entry = std::string(sub);
     p.arguments = 2;
     if (sub != "serve") p.subcommand = std::string(sub);
@@ -76,7 +80,11 @@ Program ollama(const std::vector<Word>& argv) {
 }
 
 Program other(std::string name, std::string entry, size_t arguments, std::string family = {}) {
-  return {.engine = name, .table = name, .entry = std::move(entry), .subcommand = std::move(family), .arguments = arguments};
+  return {.engine = name,
+          .table = name,
+          .entry = std::move(entry),
+          .subcommand = std::move(family),
+          .arguments = arguments};
 }
 
 Program named(std::string engine, std::string entry) {
@@ -95,17 +103,25 @@ Program python_module(std::string_view module, const std::vector<Word>& argv, si
   if (module == "sglang" && word(argv, arguments) == "serve") {
     return {.engine = "sglang", .table = "sglang", .entry = "serve", .arguments = arguments + 1};
   }
-  if (module == "dynamo.vllm") return {.engine = "vllm", .table = "vllm", .entry = entry, .arguments = arguments};
-  if (module == "dynamo.sglang") return {.engine = "sglang", .table = "sglang", .entry = entry, .arguments = arguments};
-  if (module == "dynamo.trtllm") return {.engine = "trtllm", .table = "trtllm", .entry = entry, .arguments = arguments};
+  if (module == "dynamo.vllm")
+    return {.engine = "vllm", .table = "vllm", .entry = entry, .arguments = arguments};
+  if (module == "dynamo.sglang")
+    return {.engine = "sglang", .table = "sglang", .entry = entry, .arguments = arguments};
+  if (module == "dynamo.trtllm")
+    return {.engine = "trtllm", .table = "trtllm", .entry = entry, .arguments = arguments};
   if (module == "tensorrt_llm.commands.serve") {
     return {.engine = "trtllm", .table = "trtllm", .entry = "serve", .arguments = arguments};
   }
   if (module == "llama_cpp.server") {
-    return {.engine = "llama.cpp", .table = "llamacpp", .entry = "llama_cpp.server", .subcommand = "python", .arguments = arguments};
+    return {.engine = "llama.cpp",
+            .table = "llamacpp",
+            .entry = "llama_cpp.server",
+            .subcommand = "python",
+            .arguments = arguments};
   }
   if (module == "mlx_lm.server") return other("mlx_lm", "mlx_lm.server", arguments);
-  if (module == "mlx_lm") return other("mlx_lm", "mlx_lm." + std::string(word(argv, arguments)), arguments + 1);
+  if (module == "mlx_lm")
+    return other("mlx_lm", "mlx_lm." + std::string(word(argv, arguments)), arguments + 1);
   if (module == "lmdeploy") return other("lmdeploy", "serve api_server", arguments + 2);
   if (module == "mlc_llm") return named("mlc_llm", "mlc_llm serve");
   return {};
@@ -113,7 +129,8 @@ Program python_module(std::string_view module, const std::vector<Word>& argv, si
 
 Program python(const std::vector<Word>& argv) {
   size_t i = 1;
-  while (i < argv.size() && starts_with(argv[i].text, "-") && argv[i].text != "-m" && argv[i].text != "-c") {
+  while (i < argv.size() && starts_with(argv[i].text, "-") && argv[i].text != "-m" &&
+         argv[i].text != "-c") {
     i += argv[i].text == "-X" || argv[i].text == "-W" ? 2 : 1;
   }
   if (word(argv, i) == "-m") return python_module(word(argv, i + 1), argv, i + 2);
@@ -121,7 +138,8 @@ Program python(const std::vector<Word>& argv) {
   if (ends_with(script, "vllm/entrypoints/openai/api_server.py")) {
     return python_module("vllm.entrypoints.openai.api_server", argv, i + 1);
   }
-  if (ends_with(script, "sglang/launch_server.py")) return python_module("sglang.launch_server", argv, i + 1);
+  if (ends_with(script, "sglang/launch_server.py"))
+    return python_module("sglang.launch_server", argv, i + 1);
   if (ends_with(script, "koboldcpp.py")) return other("koboldcpp", "koboldcpp", i + 1);
   return {};
 }
@@ -148,21 +166,27 @@ Program identify(const std::vector<Word>& argv) {
   }
   if (name == "llama") {
     const std::string_view sub = word(argv, 1);
-    if (!one_of(sub, {"serve", "server", "cli", "client", "completion", "bench", "fit-params", "perplexity"})) return {};
+    if (!one_of(sub, {"serve", "server", "cli", "client", "completion", "bench", "fit-params",
+                      "perplexity"}))
+      return {};
     return llama("llama " + std::string(sub), 2);
   }
-  if (starts_with(lower, "llama-") && !one_of(lower, {"llama-swap", "llama-quantize", "llama-gguf-split", "llama-stack"})) {
+  if (starts_with(lower, "llama-") &&
+      !one_of(lower, {"llama-swap", "llama-quantize", "llama-gguf-split", "llama-stack"})) {
     return llama(lower, 1);
   }
   if (lower == "llamafile" || ends_with(lower, ".llamafile")) return llama("llamafile", 1);
   if (one_of(name, {"main", "server"}) && has_gguf(argv)) return llama(name, 1);
-  if (one_of(name, {"trtllm-serve", "trtllm-bench", "trtllm-eval", "trtllm-build"})) return trtllm(name, argv);
+  if (one_of(name, {"trtllm-serve", "trtllm-bench", "trtllm-eval", "trtllm-build"}))
+    return trtllm(name, argv);
   if (name == "ollama") return ollama(argv);
-  if (name == "curl") return {.engine = "ollama", .table = "ollama", .entry = "api", .arguments = 1};
+  if (name == "curl")
+    return {.engine = "ollama", .table = "ollama", .entry = "api", .arguments = 1};
   if (starts_with(lower, "koboldcpp")) return other("koboldcpp", "koboldcpp", 1);
   if (name == "mlx_lm.server") return other("mlx_lm", name, 1);
   if (name == "mlx_lm" && word(argv, 1) == "server") return other("mlx_lm", "mlx_lm.server", 2);
-  if (name == "text-generation-launcher" || name == "tgi") return other("tgi", "text-generation-launcher", 1);
+  if (name == "text-generation-launcher" || name == "tgi")
+    return other("tgi", "text-generation-launcher", 1);
   if (name == "lmdeploy" && word(argv, 1) == "serve") {
     return other("lmdeploy", "serve " + std::string(word(argv, 2)), 3);
   }
@@ -172,10 +196,12 @@ Program identify(const std::vector<Word>& argv) {
     p.is_client = true;
     return p;
   }
-  if (name == "transformers" && word(argv, 1) == "serve") return named("transformers", "transformers serve");
+  if (name == "transformers" && word(argv, 1) == "serve")
+    return named("transformers", "transformers serve");
   if (name == "mlc_llm") return named("mlc_llm", "mlc_llm " + std::string(word(argv, 1)));
   if (name == "aphrodite") return named("aphrodite", "aphrodite " + std::string(word(argv, 1)));
-  if (name == "local-ai" || name == "tabby") return named(name, name);
+  if (name == "local-ai" || name == "tabby" || name == "nim" || name == "open-webui")
+    return named(name, name);
   return {};
 }
 

@@ -12,10 +12,10 @@ bool is_name(char c) {
 }
 
 struct Constructor {
-  std::string_view call;    // with its bracket
+  std::string_view call;  // with its bracket
   std::string_view engine;
   std::string_view entry;
-  std::string_view needs;   // must stand somewhere in the text
+  std::string_view needs;  // must stand somewhere in the text
 };
 constexpr Constructor kConstructors[] = {
     {"sgl.Engine(", "sglang", "sgl.Engine", ""},
@@ -30,7 +30,8 @@ constexpr Constructor kConstructors[] = {
 
 // The first place where `call` stands as a whole name, not inside a string of letters.
 size_t find_call(std::string_view text, std::string_view call, size_t from) {
-  for (size_t at = text.find(call, from); at != std::string_view::npos; at = text.find(call, at + 1)) {
+  for (size_t at = text.find(call, from); at != std::string_view::npos;
+       at = text.find(call, at + 1)) {
     if (at == 0 || (!is_name(text[at - 1]) && text[at - 1] != '.')) return at;
   }
   return std::string_view::npos;

@@ -8,8 +8,8 @@
 
 namespace vramwise::engines::launch {
 
-// LLM(...), AsyncEngineArgs(...), sgl.Engine(...), Llama(...) in Python; "non-default args: {...}" of
-// vLLM and "server_args=ServerArgs(...)" of SGLang in a log. False when there is none.
+// LLM(...), AsyncEngineArgs(...), sgl.Engine(...), Llama(...) in Python; "non-default args: {...}"
+// of vLLM and "server_args=ServerArgs(...)" of SGLang in a log. False when there is none.
 bool read_python_source(std::string_view text, Context& context, std::vector<Reading>& readings);
 
 }  // namespace vramwise::engines::launch

@@ -48,12 +48,14 @@ bool looks_like_preset(std::string_view text) {
   if (lines.size() > 1 && contains(lines[0], "=") && lines[0][0] != '[') first = 1;  // version = 1
   const std::string_view header = lines[first];
   return header.front() == '[' && header.back() == ']' && first + 1 < lines.size() &&
-         contains(lines[first + 1], "=") && !contains(header, "@") && header != "[Service]" && header != "[Unit]";
+         contains(lines[first + 1], "=") && !contains(header, "@") && header != "[Service]" &&
+         header != "[Unit]";
 }
 
 bool starts_with_from(std::string_view text) {
   const auto lines = meaningful_lines(text, 1);
-  return !lines.empty() && starts_with(to_lower(lines[0].substr(0, 5)), "from ") && !contains(lines[0], " import ");
+  return !lines.empty() && starts_with(to_lower(lines[0].substr(0, 5)), "from ") &&
+         !contains(lines[0], " import ");
 }
 
 class Reader {
@@ -64,7 +66,8 @@ class Reader {
     dispatch();
     Reading whole = assemble();
     if (smart_quotes) {
-      whole.warn("smart_quotes", "typographic quotes or dashes were read as plain ones; a shell does not do that");
+      whole.warn("smart_quotes",
+                 "typographic quotes or dashes were read as plain ones; a shell does not do that");
     }
     for (const Finding& warning : warnings_) whole.warn(warning.code, warning.text);
     return whole;

@@ -7,8 +7,8 @@
 namespace vramwise::engines::launch {
 namespace {
 
-constexpr size_t kMaxFindings = 200;   // a paste of nothing but faults need not list them all
-constexpr int kMaxFlattenDepth = 32;   // deeper objects stay whole
+constexpr size_t kMaxFindings = 200;  // a paste of nothing but faults need not list them all
+constexpr int kMaxFlattenDepth = 32;  // deeper objects stay whole
 
 void add(std::vector<Finding>& list, std::string_view code, std::string text) {
   Finding finding{std::string(code), std::move(text)};
@@ -129,7 +129,9 @@ json::Value part_json(const Reading& part, const Reading& whole) {
 }  // namespace
 
 void Reading::error(std::string_view code, std::string text) { add(errors, code, std::move(text)); }
-void Reading::warn(std::string_view code, std::string text) { add(warnings, code, std::move(text)); }
+void Reading::warn(std::string_view code, std::string text) {
+  add(warnings, code, std::move(text));
+}
 bool Reading::has_error(std::string_view code) const { return has(errors, code); }
 bool Reading::has_warning(std::string_view code) const { return has(warnings, code); }
 
@@ -155,8 +157,8 @@ void Reading::set(std::string_view option, json::Value value) {
 
 bool is_family_name(std::string_view name) {
   constexpr std::array<std::string_view, 9> kFamilies = {
-      "bench",    "koboldcpp",     "mlx_lm",             "tgi",       "lmdeploy",
-      "lmstudio", "disaggregated", "mm_embedding_serve", "autodeploy"};
+      "bench",         "koboldcpp",          "mlx_lm",    "tgi", "lmdeploy", "lmstudio",
+      "disaggregated", "mm_embedding_serve", "autodeploy"};
   const size_t dot = name.find('.');
   if (dot == std::string_view::npos) return false;
   for (const std::string_view family : kFamilies) {

@@ -1,8 +1,8 @@
 // What was read out of a launch line.
 //
-// src/engines/launch reads what people paste (a shell line, docker run, compose, Kubernetes, systemd,
-// Python, a log line) and answers which engine runs which model with which options, in the engine's
-// own meaning, and what the program itself would refuse. read_launch.h is the door.
+// src/engines/launch reads what people paste (a shell line, docker run, compose, Kubernetes,
+// systemd, Python, a log line) and answers which engine runs which model with which options, in the
+// engine's own meaning, and what the program itself would refuse. read_launch.h is the door.
 #pragma once
 
 #include <cstdint>
@@ -47,28 +47,28 @@ struct UnknownOption {
 using Env = std::vector<std::pair<std::string, std::string>>;
 
 struct Reading {
-  std::string engine;   // "vllm"; empty when no engine was found
-  std::string entry;    // form of the program: "serve", "docker vllm/vllm-openai", "LLM"
-  std::string name;     // section of a preset or service of a compose file
+  std::string engine;  // "vllm"; empty when no engine was found
+  std::string entry;   // form of the program: "serve", "docker vllm/vllm-openai", "LLM"
+  std::string name;    // section of a preset or service of a compose file
   std::string model;
   std::string version;  // from an image tag, else empty
   Options options;      // only those that move memory or limits
   Env env;              // only what matters
   Gpus gpus;
-  int64_t processes = 0;                // torchrun or MPI ranks; 0 = not given
-  std::vector<std::string> ignored;     // known options without effect on memory
+  int64_t processes = 0;             // torchrun or MPI ranks; 0 = not given
+  std::vector<std::string> ignored;  // known options without effect on memory
   std::vector<UnknownOption> unknown;
-  std::vector<std::string> removed;     // known, but gone in the version meant
-  std::vector<Finding> errors;          // what the program itself would refuse
+  std::vector<std::string> removed;  // known, but gone in the version meant
+  std::vector<Finding> errors;       // what the program itself would refuse
   std::vector<Finding> warnings;
-  std::vector<Reading> several;         // every reading, when there is more than one
-  bool preset = false;                  // `several` are sections that share one server
+  std::vector<Reading> several;  // every reading, when there is more than one
+  bool preset = false;           // `several` are sections that share one server
 
   void error(std::string_view code, std::string text);
   void warn(std::string_view code, std::string text);
   void ignore(std::string_view name);
-  // Sets an option. Objects are kept as their leaves under dotted names ("a": {"b": 1} -> "a.b") and
-  // replace what was there under that name.
+  // Sets an option. Objects are kept as their leaves under dotted names ("a": {"b": 1} -> "a.b")
+  // and replace what was there under that name.
   void set(std::string_view name, json::Value value);
   bool has_error(std::string_view code) const;
   bool has_warning(std::string_view code) const;

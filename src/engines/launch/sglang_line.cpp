@@ -14,7 +14,8 @@ struct Stored {
 constexpr Stored kStored[] = {
     {"--disable-piecewise-cuda-graph", "cuda_graph_backend_prefill", "disabled"},
     {"--enable-breakable-cuda-graph", "cuda_graph_backend_prefill", "breakable"},
-    {"--enforce-piecewise-cuda-graph", "cuda_graph_backend_prefill", "tc_piecewise"},
+    // Only keeps SGLang from switching the graphs off by itself.
+    {"--enforce-piecewise-cuda-graph", "cuda_graph_backend_prefill", ""},
 };
 
 class SglangLine : public FlagLine {
@@ -26,7 +27,8 @@ class SglangLine : public FlagLine {
     const std::string& t = args[i].text;
     for (const Stored& s : kStored) {
       if (t != s.spelling) continue;
-      if (const Option* option = sink_.table().by_name(s.option)) {
+      const Option* option = sink_.table().by_name(s.option);
+      if (option != nullptr && !s.value.empty()) {
         sink_.store(*option, std::string(s.value), t);
       }
       ++i;
@@ -67,8 +69,9 @@ void read_sglang(const Invocation& call, const Program& program, Context& contex
   if (table == nullptr) return;
   OptionSink sink(context, *table, call.version, out);
   sink.size_rule = SizeRule::sglang;
-  std::vector<Word> args(call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
-                         call.argv.end());
+  std::vector<Word> args(
+      call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
+      call.argv.end());
   const bool is_serve = program.entry == "serve";
   bool has_config = false;
   for (size_t i = 0; i + 1 < args.size(); ++i) {

@@ -1,100 +1,19 @@
+// Commands of a shell script: what stands between newlines, ; && || | and &.
 #include "engines/launch/shell.h"
 
 #include <array>
 
 #include "base/text.h"
+#include "engines/launch/shell_lexer.h"
 
 namespace vramwise::engines::launch {
-namespace {
-
-constexpr size_t kMaxWords = 100'000;
-constexpr size_t kMaxCommands = 2'000;
-constexpr size_t kMaxWordBytes = size_t{1} << 20;
-constexpr size_t kMaxExpansion = size_t{4} << 20;  // bytes that variables may put into a paste
-constexpr int kMaxDepth = 8;  // ${A:-${B:-...}}
-
-bool is_name_start(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name(char c) { return is_name_start(c) || is_digit(c); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-class Lexer {
- public:
-  Lexer(std::string_view text, Dialect dialect, Variables variables, bool hash_is_prompt)
-      : text_(text), dialect_(dialect), variables_(std::move(variables)),
-        hash_is_prompt_(hash_is_prompt) {}
-
-  Script run();
-  std::vector<Word> words_only();
-  Word one_word() {
-    Word word;
-    word.text = expand_text(text_, word.hole, 0);
-    return word;
-  }
-
- private:
-  struct Pending {  // a here-document whose body follows the line
-    std::string delimiter;
-    bool expand, strip_tabs;
-  };
-
-  char at(size_t ahead = 0) const {
-    return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0';
-  }
-  bool done() const { return pos_ >= text_.size(); }
-  bool sees(std::string_view what) const { return text_.substr(pos_, what.size()) == what; }
-  bool is_escape(char c) const {
-    return dialect_ == Dialect::posix ? c == '\\'
-           : dialect_ == Dialect::cmd ? c == '^'
-                                      : c == '`';
-  }
-
-  void skip_prompt();
-  void skip_line();
-  bool skip_continuation();
-  void skip_blanks();
-  void read_command();
-  bool read_redirection(Command& command);
-  void read_document(Command& command);
-  void read_assignment(Command& command, std::string name, bool append);
-  bool read_assignments(Command& command);
-  void end_command(Command command);
-  void set_variable(const std::string& name, std::vector<Word> value, bool exported);
-  void take_declaration(const Command& command, bool exported);
-  void take_file(const Command& command);
-
-  void read_word(std::vector<Word>& out);
-  void read_double(std::vector<Word>& out, Word& word, bool& any);
-  void read_ansi_c(Word& word);
-  void expand(std::vector<Word>& out, Word& word, bool& any, bool in_quotes, int depth);
-  void expand_braces(std::string_view body, std::string_view written, std::vector<Word>& out,
-                     Word& word, bool& any, bool in_quotes, int depth);
-  void insert(const std::vector<Word>& value, bool as_array, std::vector<Word>& out, Word& word,
-              bool& any, bool in_quotes);
-  void hole(std::string_view written, Word& word, bool& any);
-  std::string expand_text(std::string_view text, bool& has_hole, int depth);
-  size_t matching(size_t from, char open, char close) const;
-
-  std::string_view text_;
-  Dialect dialect_;
-  Variables variables_;
-  bool hash_is_prompt_;
-  size_t pos_ = 0;
-  size_t words_ = 0;
-  size_t budget_ = kMaxExpansion;
-  bool no_more_single_ = false, no_more_double_ = false;
-  std::vector<Pending> pending_;
-  Script script_;
-};
+namespace shell {
 
 void Lexer::skip_line() {
   const size_t end = text_.find('\n', pos_);
   pos_ = end == std::string_view::npos ? text_.size() : end;
 }
 
-// Prompts people copy along: "$ ", "> ", "user@host:~$ ", "(venv) $ ", "PS C:\> ", "[u@h dir]$ ".
 void Lexer::skip_prompt() {
   while (is_blank(at())) ++pos_;
   if (sees("```") || sees("~~~")) return skip_line();
@@ -113,13 +32,15 @@ void Lexer::skip_prompt() {
       drop(close + 1);
     }
   }
-  // The sign that ends a prompt stands before a blank and behind something like user@host or a path.
+  // The sign that ends a prompt stands before a blank and behind something like user@host or a
+  // path.
   const size_t sign = line.find_first_of("$#%>");
   if (sign != std::string_view::npos && sign > 0 && sign < 80 && sign + 1 < line.size() &&
       is_blank(line[sign + 1])) {
     const std::string_view head = line.substr(0, sign);
     const bool user_at_host = contains(head, "@") && line.find_first_of(" \t") > head.find('@');
-    const bool windows = starts_with(head, "PS ") || (head.size() > 2 && head[1] == ':' && head[2] == '\\');
+    const bool windows =
+        starts_with(head, "PS ") || (head.size() > 2 && head[1] == ':' && head[2] == '\\');
     if (user_at_host || starts_with(head, "[") || windows) drop(sign + 1);
   }
   for (const std::string_view sign_text : {"$ ", "> ", "% ", "\xE2\x9D\xAF ", "\xE2\x9E\x9C "}) {
@@ -129,7 +50,6 @@ void Lexer::skip_prompt() {
   if (pos_ > start && dialect_ == Dialect::powershell && starts_with(line, "> ")) drop(2);
 }
 
-// A line end that the shell takes for a blank.
 bool Lexer::skip_continuation() {
   if (!is_escape(at())) return false;
   size_t i = pos_ + 1;
@@ -156,339 +76,8 @@ void Lexer::skip_blanks() {
   }
 }
 
-size_t Lexer::matching(size_t from, char open, char close) const {
-  int depth = 0;
-  char quote = '\0';
-  for (size_t i = from; i < text_.size(); ++i) {
-    const char c = text_[i];
-    if (quote != '\0') {
-      if (c == '\\' && quote == '"') ++i;
-      else if (c == quote) quote = '\0';
-    } else if (c == '\\') {
-      ++i;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == open) {
-      ++depth;
-    } else if (c == close && --depth == 0) {
-      return i;
-    }
-  }
-  return std::string_view::npos;
-}
-
-void Lexer::hole(std::string_view written, Word& word, bool& any) {
-  any = true;
-  word.hole = true;
-  if (word.text.size() + written.size() < kMaxWordBytes) word.text += written;
-  if (contains(written, "nvidia-smi") || contains(written, "CUDA_DEVICE_COUNT")) {
-    word.all_gpus = true;
-  }
-}
-
-// Puts a known value where a variable stands: an array as words of its own, and outside of quotes
-// every blank of the value parts words.
-void Lexer::insert(const std::vector<Word>& value, bool as_array, std::vector<Word>& out,
-                   Word& word, bool& any, bool in_quotes) {
-  for (size_t i = 0; i < value.size(); ++i) {
-    const Word& v = value[i];
-    // A variable of variables can grow without end.
-    if (v.text.size() + 1 > budget_) {
-      word.hole = true;
-      return;
-    }
-    budget_ -= v.text.size() + 1;
-    if (i > 0) {
-      if (!as_array) return;  // $NAME of an array is its first element
-      if (any && words_ < kMaxWords) {
-        out.push_back(std::move(word));
-        ++words_;
-      }
-      word = Word();
-      any = false;
-    }
-    word.hole = word.hole || v.hole;
-    word.all_gpus = word.all_gpus || v.all_gpus;
-    if (in_quotes || as_array) {
-      any = true;
-      word.quoted = true;
-      if (word.text.size() + v.text.size() < kMaxWordBytes) word.text += v.text;
-      word.lost_quotes = word.lost_quotes || v.lost_quotes;
-      continue;
-    }
-    for (const char c : v.text) {
-      if (is_blank(c) || c == '\n') {
-        if (any && words_ < kMaxWords) {
-          out.push_back(std::move(word));
-          ++words_;
-        }
-        if (any) word = Word();
-        any = false;
-        word.hole = v.hole;
-      } else {
-        any = true;
-        if (word.text.size() < kMaxWordBytes) word.text += c;
-      }
-    }
-  }
-}
-
-void Lexer::expand_braces(std::string_view body, std::string_view written, std::vector<Word>& out,
-                          Word& word, bool& any, bool in_quotes, int depth) {
-  size_t n = 0;
-  while (n < body.size() && is_name(body[n])) ++n;
-  const std::string name(body.substr(0, n));
-  std::string_view rest = body.substr(n);
-  bool as_array = false;
-  if (starts_with(rest, "[@]") || starts_with(rest, "[*]")) {
-    as_array = true;
-    rest.remove_prefix(3);
-  }
-  const auto known = variables_.find(name);
-  const bool is_set = !name.empty() && known != variables_.end();
-  if (rest.empty()) {
-    if (is_set) return insert(known->second, as_array, out, word, any, in_quotes);
-    if (name == "@" || body == "@" || body == "*") return;
-    return hole(written, word, any);
-  }
-  std::string_view op = rest.substr(0, 1);
-  if (op == ":" && rest.size() > 1) op = rest.substr(0, 2);
-  const bool is_default = op == ":-" || op == "-" || op == ":=" || op == "=";
-  if (!is_default || name.empty()) return hole(written, word, any);
-  if (is_set && !(op[0] == ':' && known->second.size() == 1 && known->second[0].text.empty())) {
-    return insert(known->second, as_array, out, word, any, in_quotes);
-  }
-  bool has_hole = false;
-  Word fallback(expand_text(rest.substr(op.size()), has_hole, depth + 1));
-  fallback.hole = has_hole;
-  insert({fallback}, false, out, word, any, in_quotes);
-  if (in_quotes) any = true;
-}
-
-// At a '$'.
-void Lexer::expand(std::vector<Word>& out, Word& word, bool& any, bool in_quotes, int depth) {
-  const size_t start = pos_;
-  const auto written = [&] { return text_.substr(start, pos_ - start); };
-  const char next = at(1);
-  if (next == '(') {
-    const size_t end = matching(pos_ + 1, '(', ')');
-    pos_ = end == std::string_view::npos ? text_.size() : end + 1;
-    return hole(written(), word, any);
-  }
-  if (next == '{') {
-    const size_t end = matching(pos_ + 1, '{', '}');
-    if (end == std::string_view::npos || depth > kMaxDepth) {
-      pos_ = end == std::string_view::npos ? text_.size() : end + 1;
-      return hole(written(), word, any);
-    }
-    const std::string_view body = text_.substr(pos_ + 2, end - pos_ - 2);
-    pos_ = end + 1;
-    return expand_braces(body, written(), out, word, any, in_quotes, depth);
-  }
-  if (next == '@' || next == '*') {
-    pos_ += 2;
-    return;
-  }
-  if (is_digit(next) || next == '?' || next == '!' || next == '#' || next == '$') {
-    pos_ += 2;
-    return hole(written(), word, any);
-  }
-  if (!is_name_start(next)) {
-    ++pos_;
-    any = true;
-    word.text += '$';
-    return;
-  }
-  ++pos_;
-  while (is_name(at())) ++pos_;
-  if (dialect_ == Dialect::powershell && at() == ':' && is_name_start(at(1))) {  // $env:NAME
-    ++pos_;
-    while (is_name(at())) ++pos_;
-  }
-  std::string name(written().substr(1));
-  if (const size_t colon = name.find(':'); colon != std::string::npos) name.erase(0, colon + 1);
-  const auto known = variables_.find(name);
-  if (known == variables_.end()) return hole(written(), word, any);
-  insert(known->second, dialect_ == Dialect::powershell, out, word, any, in_quotes);
-  if (in_quotes) any = true;
-}
-
-std::string Lexer::expand_text(std::string_view text, bool& has_hole, int depth) {
-  if (depth > kMaxDepth) {
-    has_hole = true;
-    return std::string(text);
-  }
-  // The same machine over another text; the variables are lent to it.
-  const std::string_view outer = text_;
-  const size_t outer_pos = pos_;
-  text_ = text;
-  pos_ = 0;
-  std::vector<Word> out;
-  Word word;
-  bool any = false;
-  while (!done() && word.text.size() < kMaxWordBytes) {
-    if (at() == '\\' && (at(1) == '$' || at(1) == '\\' || at(1) == '`')) {
-      word.text += at(1);
-      pos_ += 2;
-    } else if (at() == '$') {
-      expand(out, word, any, true, depth);
-    } else {
-      word.text += text_[pos_++];
-    }
-  }
-  text_ = outer;
-  pos_ = outer_pos;
-  has_hole = has_hole || word.hole;
-  std::string result;
-  for (const Word& w : out) result += w.text + " ";
-  return result + word.text;
-}
-
-void Lexer::read_ansi_c(Word& word) {
-  pos_ += 2;  // $'
-  while (!done() && at() != '\'') {
-    if (at() == '\\' && pos_ + 1 < text_.size()) {
-      const char c = at(1);
-      pos_ += 2;
-      word.text += c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
-    } else {
-      word.text += text_[pos_++];
-    }
-  }
-  if (!done()) ++pos_;
-}
-
-void Lexer::read_double(std::vector<Word>& out, Word& word, bool& any) {
-  ++pos_;
-  word.quoted = true;
-  any = true;
-  const size_t before = out.size();
-  bool only_arguments = sees("$@\"") || sees("${@}\"");
-  while (!done() && at() != '"') {
-    const char c = at();
-    if (dialect_ != Dialect::cmd && is_escape(c) && pos_ + 1 < text_.size()) {
-      const char e = at(1);
-      if (e == '\n') {
-        pos_ += 2;
-      } else if (dialect_ == Dialect::powershell || e == '"' || e == '\\' || e == '$' || e == '`') {
-        word.text += e;
-        pos_ += 2;
-      } else {
-        word.text += c;
-        ++pos_;
-      }
-    } else if (c == '$' && dialect_ != Dialect::cmd) {
-      expand(out, word, any, true, 0);
-    } else if (c == '`' && dialect_ == Dialect::posix) {
-      const size_t start = pos_;
-      const size_t end = text_.find('`', pos_ + 1);
-      pos_ = end == std::string_view::npos ? text_.size() : end + 1;
-      hole(text_.substr(start, pos_ - start), word, any);
-    } else {
-      if (word.text.size() < kMaxWordBytes) word.text += c;
-      ++pos_;
-    }
-  }
-  if (!done()) ++pos_;
-  if (only_arguments && word.text.empty() && out.size() == before) any = false;
-}
-
-void Lexer::read_word(std::vector<Word>& out) {
-  Word word;
-  bool any = false;
-  int double_quotes = 0;
-  bool starts_bare = true;
-  while (!done()) {
-    const char c = at();
-    if (is_blank(c) || c == '\n') break;
-    if (skip_continuation()) break;
-    if (c == '\'' && dialect_ != Dialect::cmd && !no_more_single_) {
-      const size_t end = text_.find('\'', pos_ + 1);
-      no_more_single_ = end == std::string_view::npos;
-      if (!no_more_single_) {
-        if (!any) starts_bare = false;
-        word.text += text_.substr(pos_ + 1, end - pos_ - 1);
-        word.quoted = any = true;
-        pos_ = end + 1;
-        continue;
-      }
-    }
-    if (c == '"' && !no_more_double_) {
-      no_more_double_ = text_.find('"', pos_ + 1) == std::string_view::npos;
-      if (!no_more_double_) {
-        if (!any) starts_bare = false;
-        ++double_quotes;
-        read_double(out, word, any);
-        continue;
-      }
-    }
-    if (c == '$' && at(1) == '\'' && dialect_ == Dialect::posix) {
-      read_ansi_c(word);
-      word.quoted = any = true;
-      continue;
-    }
-    if (c == '$' && dialect_ != Dialect::cmd) {
-      expand(out, word, any, false, 0);
-      continue;
-    }
-    if (c == '`' && dialect_ == Dialect::posix) {
-      const size_t start = pos_;
-      const size_t end = text_.find('`', pos_ + 1);
-      pos_ = end == std::string_view::npos ? text_.size() : end + 1;
-      hole(text_.substr(start, pos_ - start), word, any);
-      continue;
-    }
-    if (c == '%' && dialect_ == Dialect::cmd && is_name_start(at(1))) {  // %NAME%
-      size_t end = pos_ + 1;
-      while (end < text_.size() && is_name(text_[end])) ++end;
-      if (end < text_.size() && text_[end] == '%') {
-        const auto known = variables_.find(std::string(text_.substr(pos_ + 1, end - pos_ - 1)));
-        const std::string_view written = text_.substr(pos_, end - pos_ + 1);
-        pos_ = end + 1;
-        if (known != variables_.end()) {
-          insert(known->second, false, out, word, any, false);
-        } else {
-          hole("$" + std::string(written.substr(1, written.size() - 2)), word, any);
-        }
-        continue;
-      }
-    }
-    if (is_escape(c) && pos_ + 1 < text_.size()) {
-      if (word.text.size() < kMaxWordBytes) word.text += at(1);
-      any = true;
-      pos_ += 2;
-      continue;
-    }
-    // A placeholder of documentation: <your-model>.
-    if (c == '<' && is_name_start(at(1)) && !any) {
-      size_t end = pos_ + 1;
-      while (end < text_.size() && (is_name(text_[end]) || text_[end] == '-' || text_[end] == '/')) ++end;
-      if (end < text_.size() && text_[end] == '>') {
-        hole(text_.substr(pos_, end + 1 - pos_), word, any);
-        pos_ = end + 1;
-        continue;
-      }
-    }
-    if (c == ';' || c == '|' || c == '&' || c == '<' || c == '>') break;
-    if ((c == '(' || c == ')') && dialect_ == Dialect::posix) break;
-    if (word.text.size() < kMaxWordBytes) word.text += c;
-    any = true;
-    ++pos_;
-  }
-  if (!any) return;
-  // {"a":1} typed bare or inside of double quotes arrives as {a:1}.
-  word.lost_quotes = word.lost_quotes ||
-                     (double_quotes > 0 && (starts_bare || double_quotes > 1) && !word.text.empty() &&
-                      (word.text[0] == '{' || word.text[0] == '[') &&
-                      !contains(word.text, "\"") && contains(word.text, ":"));
-  if (words_ < kMaxWords) {
-    out.push_back(std::move(word));
-    ++words_;
-  }
-}
-
 void Lexer::read_document(Command& command) {
-  pos_ += 2;  // <<
+  pos_ += 2;          // <<
   if (at() == '<') {  // here-string
     ++pos_;
     skip_blanks();
@@ -519,7 +108,8 @@ void Lexer::read_document(Command& command) {
 bool Lexer::read_redirection(Command& command) {
   size_t i = pos_;
   while (i < text_.size() && is_digit(text_[i]) && i - pos_ < 2) ++i;
-  if (i < text_.size() && text_[i] == '&' && i + 1 < text_.size() && text_[i + 1] == '>' && i == pos_) {
+  if (i < text_.size() && text_[i] == '&' && i + 1 < text_.size() && text_[i + 1] == '>' &&
+      i == pos_) {
     ++i;
   }
   if (i >= text_.size() || (text_[i] != '>' && text_[i] != '<')) return false;
@@ -540,7 +130,8 @@ bool Lexer::read_redirection(Command& command) {
     ++pos_;
     if (duplicates) {  // >&1, <&-
       while (is_digit(at()) || at() == '-') ++pos_;
-      if (is_blank(at()) || at() == '\n' || done() || at() == '&' || at() == ';' || at() == '|') return true;
+      if (is_blank(at()) || at() == '\n' || done() || at() == '&' || at() == ';' || at() == '|')
+        return true;
     }
   }
   skip_blanks();
@@ -595,7 +186,6 @@ void Lexer::read_assignment(Command& command, std::string name, bool append) {
   }
 }
 
-// NAME=value words in front of a command; true when one was read.
 bool Lexer::read_assignments(Command& command) {
   size_t i = pos_;
   bool is_env = false;
@@ -644,7 +234,6 @@ void Lexer::set_variable(const std::string& name, std::vector<Word> value, bool 
   variables_[name] = std::move(value);
 }
 
-// export A=1 B=2, declare -x, set A=1, setx A 1.
 void Lexer::take_declaration(const Command& command, bool exported) {
   const std::string program = to_lower(command.words[0].text);
   if (program == "setx" && command.words.size() >= 3) {
@@ -679,7 +268,6 @@ void Lexer::take_declaration(const Command& command, bool exported) {
   }
 }
 
-// cat > f <<EOF, tee f <<EOF, echo "..." > f
 void Lexer::take_file(const Command& command) {
   const std::string& program = command.words[0].text;
   std::string name = command.writes_to;
@@ -751,7 +339,8 @@ void Lexer::read_command() {
       continue;
     }
     if (read_redirection(command)) continue;
-    if (c == ';' || c == '|' || c == '&' || (dialect_ == Dialect::posix && (c == '(' || c == ')'))) {
+    if (c == ';' || c == '|' || c == '&' ||
+        (dialect_ == Dialect::posix && (c == '(' || c == ')'))) {
       ++pos_;
       break;
     }
@@ -822,18 +411,19 @@ std::vector<Word> Lexer::words_only() {
   return words;
 }
 
-}  // namespace
+}  // namespace shell
 
 Script read_script(const ShellInput& input) {
-  return Lexer(input.text, guess_dialect(input.text), input.variables, input.hash_is_prompt).run();
+  return shell::Lexer(input.text, guess_dialect(input.text), input.variables, input.hash_is_prompt)
+      .run();
 }
 
 std::vector<Word> split_words(std::string_view text, const Variables& variables) {
-  return Lexer(text, Dialect::posix, variables, false).words_only();
+  return shell::Lexer(text, Dialect::posix, variables, false).words_only();
 }
 
 Word expand_word(std::string_view text, const Variables& variables) {
-  return Lexer(text, Dialect::posix, variables, false).one_word();
+  return shell::Lexer(text, Dialect::posix, variables, false).one_word();
 }
 
 }  // namespace vramwise::engines::launch

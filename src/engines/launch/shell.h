@@ -1,9 +1,9 @@
 // Splitting a pasted command into words, as its shell would.
 //
-// Knows enough of POSIX shells, PowerShell and cmd.exe for what people paste: quotes, continuations,
-// variables seen in the same paste, arrays, redirections, here-documents, comments, prompts. What it
-// cannot know (a variable set elsewhere, the output of a command) stays in the text as written and is
-// marked as a hole. Nothing is ever run.
+// Knows enough of POSIX shells, PowerShell and cmd.exe for what people paste: quotes,
+// continuations, variables seen in the same paste, arrays, redirections, here-documents, comments,
+// prompts. What it cannot know (a variable set elsewhere, the output of a command) stays in the
+// text as written and is marked as a hole. Nothing is ever run.
 #pragma once
 
 #include <map>
@@ -36,10 +36,10 @@ enum class Dialect { posix, powershell, cmd };
 struct Command {
   std::vector<std::pair<std::string, Word>> assignments;
   std::vector<Word> words;
-  std::string writes_to;    // target of > or >>
-  std::string document;     // here-document or here-string given to it
+  std::string writes_to;  // target of > or >>
+  std::string document;   // here-document or here-string given to it
   bool has_document = false;
-  size_t exported = 0;       // how many of Script::exported came before it
+  size_t exported = 0;  // how many of Script::exported came before it
 };
 
 struct Script {
@@ -54,7 +54,7 @@ using Variables = std::map<std::string, std::vector<Word>>;
 
 struct ShellInput {
   std::string_view text;
-  Variables variables;       // known before the script starts
+  Variables variables;          // known before the script starts
   bool hash_is_prompt = false;  // "# vllm serve" is root's prompt, not a comment
 };
 

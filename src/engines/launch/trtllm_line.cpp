@@ -89,12 +89,14 @@ void read_file(const Word& path, OptionSink& sink) {
   Reading& out = sink.out();
   const std::string* text = find_file(sink.context(), path.text);
   if (text == nullptr) {
-    out.warn("file_not_seen", "the options in " + path.text + " are not in the text, and they win over the command line");
+    out.warn("file_not_seen", "the options in " + path.text +
+                                  " are not in the text, and they win over the command line");
     return;
   }
   auto documents = parse_yaml(*text, path.text);
   if (!documents || !documents->front().is_object()) {
-    out.error("file_invalid", path.text + (documents ? " is no mapping" : ": " + documents.error().message));
+    out.error("file_invalid",
+              path.text + (documents ? " is no mapping" : ": " + documents.error().message));
     return;
   }
   const json::Value& file = documents->front();
@@ -119,12 +121,14 @@ void read_trtllm(const Invocation& call, const Program& program, Context& contex
   if (table == nullptr) return;
   OptionSink sink(context, *table, call.version, out);
   sink.family = program.subcommand;
-  std::vector<Word> args(call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
-                         call.argv.end());
+  std::vector<Word> args(
+      call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
+      call.argv.end());
   TrtllmLine line(sink);
   line.walk(args);
   for (size_t i = 0; i < args.size(); ++i) {
-    for (const std::string_view name : {"--extra_llm_api_options", "--config", "-c", "--config_file"}) {
+    for (const std::string_view name :
+         {"--extra_llm_api_options", "--config", "-c", "--config_file"}) {
       if (args[i].text == name && i + 1 < args.size()) read_file(args[i + 1], sink);
       if (starts_with(args[i].text, std::string(name) + "=")) {
         read_file(Word(args[i].text.substr(name.size() + 1)), sink);

@@ -46,20 +46,23 @@ class VllmLine : public FlagLine {
     for (auto& [name, value] : dotted_) {
       if (json_given_[name]) {
         sink_.out().warn("dotted_replaces_json",
-                         "the dotted keys of " + name + " are put last as one JSON string: the string "
-                         "given for the same option is replaced, not merged");
+                         "the dotted keys of " + name +
+                             " are put last as one JSON string: the string "
+                             "given for the same option is replaced, not merged");
       }
-      if (const Option* option = sink_.table().by_name(name)) sink_.store(*option, std::move(value), name);
+      if (const Option* option = sink_.table().by_name(name))
+        sink_.store(*option, std::move(value), name);
     }
     Reading& out = sink_.out();
     if (!positional_model_.empty()) out.model = positional_model_;
     if (!out.model.empty() || has_config) return;
     if (!swallowed_.empty()) {
-      out.error("model_swallowed", swallowed_ + " was taken as a value of " + swallowed_by_ +
-                                       "; put the model first");
+      out.error("model_swallowed",
+                swallowed_ + " was taken as a value of " + swallowed_by_ + "; put the model first");
     }
     if (served_name_ && is_serve_) {
-      out.error("missing_model", "--served-model-name wants the model in front or in a --config file");
+      out.error("missing_model",
+                "--served-model-name wants the model in front or in a --config file");
     } else if (!saw_model_hole_) {
       out.model = "Qwen/Qwen3-0.6B";
       out.warn("default_model", "no model is named, so vLLM serves its default, Qwen/Qwen3-0.6B");
@@ -73,7 +76,8 @@ class VllmLine : public FlagLine {
     if (optimization_level(args, i)) return true;
     if (starts_with(t, "--config=")) {
       // Source: FlexibleArgumentParser._pull_args_from_config looks for the word "--config" only.
-      sink_.out().warn("config_equals_ignored", "--config=FILE is never opened; write --config FILE");
+      sink_.out().warn("config_equals_ignored",
+                       "--config=FILE is never opened; write --config FILE");
       ++i;
       return true;
     }
@@ -100,8 +104,10 @@ class VllmLine : public FlagLine {
     if (!has_positional_) {
       has_positional_ = true;
       if (is_serve_) {
-        if (word.is_unknown()) saw_model_hole_ = true;
-        else positional_model_ = word.text;
+        if (word.is_unknown())
+          saw_model_hole_ = true;
+        else
+          positional_model_ = word.text;
       } else {
         // The module form has an unused positional that takes the word silently.
         sink_.out().warn("stray_word", "'" + word.text + "' belongs to no option and is swallowed");
@@ -175,7 +181,8 @@ class VllmLine : public FlagLine {
       ++i;
     }
     if (value.hole) {
-      sink_.out().warn("hole", token + " has a value that is not in the text: '" + value.text + "'");
+      sink_.out().warn("hole",
+                       token + " has a value that is not in the text: '" + value.text + "'");
       if (value.is_unknown()) return true;
     }
     json::Value& object = dotted_[name];
@@ -193,7 +200,8 @@ class VllmLine : public FlagLine {
 
   // Read as JSON, else as a size, else as text.
   static json::Value dotted_value(std::string_view text) {
-    if (auto literal = read_whole_literal(text, {.suffixes = true})) return std::move(literal->value);
+    if (auto literal = read_whole_literal(text, {.suffixes = true}))
+      return std::move(literal->value);
     if (const auto size = vllm_size(text)) return *size;
     return std::string(text);
   }
@@ -232,8 +240,9 @@ void read_vllm(const Invocation& call, const Program& program, Context& context,
 
   const bool is_serve = program.entry == "serve" || !call.label.empty();
   VllmLine line(sink, is_serve);
-  std::vector<Word> args(call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
-                         call.argv.end());
+  std::vector<Word> args(
+      call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
+      call.argv.end());
   // The words of a configuration file are put first, so that the command line wins.
   bool has_config = false;
   for (size_t i = 0; i + 1 < args.size(); ++i) {

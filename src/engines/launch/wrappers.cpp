@@ -1,4 +1,5 @@
-// Programs that only start another one: sudo, env, numactl, srun, mpirun, torchrun, uv run, bash -c.
+// Programs that only start another one: sudo, env, numactl, srun, mpirun, torchrun, uv run, bash
+// -c.
 #include <array>
 
 #include "base/text.h"
@@ -30,8 +31,12 @@ constexpr std::array<Wrapper, 36> kWrappers = {{
     {"command", "", "", 0},
     {"unbuffer", "", "", 0},
     {"taskset", "", "", 1},
-    {"numactl", "", "-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred", 0},
-    {"uv", "run", "--with --python -p --project --directory --extra --group --env-file --index-url --from --with-requirements --index", 0},
+    {"numactl", "", "-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred",
+     0},
+    {"uv", "run",
+     "--with --python -p --project --directory --extra --group --env-file --index-url --from "
+     "--with-requirements --index",
+     0},
     {"uvx", "", "--from --with --python -p --index-url --with-requirements", 0},
     {"pipx", "run", "--spec --python", 0},
     {"poetry", "run", "", 0},
@@ -96,7 +101,8 @@ size_t options_end(const std::vector<Word>& words, size_t i, std::string_view va
   return std::min(i, words.size());
 }
 
-// The value of an option in "--name v", "--name=v" form, looking at words[i]; empty when it is not it.
+// The value of an option in "--name v", "--name=v" form, looking at words[i]; empty when it is not
+// it.
 std::string_view option_value(const std::vector<Word>& words, size_t i, std::string_view name) {
   const std::string_view text = words[i].text;
   if (text == name && i + 1 < words.size()) return words[i + 1].text;
@@ -114,7 +120,8 @@ int64_t trailing_number(std::string_view text) {
 }
 
 void slurm_option(const std::vector<Word>& words, size_t i, Invocation& base) {
-  for (const std::string_view name : {"--gres", "--gpus-per-node", "--gpus", "-G", "--gpus-per-task"}) {
+  for (const std::string_view name :
+       {"--gres", "--gpus-per-node", "--gpus", "-G", "--gpus-per-task"}) {
     const std::string_view value = option_value(words, i, name);
     if (value.empty() || (name == "--gres" && !starts_with(value, "gpu"))) continue;
     if (const int64_t n = trailing_number(value); n > 0) {
@@ -126,27 +133,31 @@ void slurm_option(const std::vector<Word>& words, size_t i, Invocation& base) {
     if (const auto n = parse_integer(option_value(words, i, name)); n && *n > 0) base.nodes = *n;
   }
   for (const std::string_view name : {"-n", "--ntasks"}) {
-    if (const auto n = parse_integer(option_value(words, i, name)); n && *n > 0) base.processes = *n;
+    if (const auto n = parse_integer(option_value(words, i, name)); n && *n > 0)
+      base.processes = *n;
   }
 }
 
 constexpr std::string_view kSlurmBare =
     "--exclusive --overlap -l --label -u --unbuffered --pty -K -v -vv --verbose -Q --quiet -O "
-    "--overcommit -s --oversubscribe --no-container-mount-home --container-writable -Z --no-allocate -E";
+    "--overcommit -s --oversubscribe --no-container-mount-home --container-writable -Z "
+    "--no-allocate -E";
 
 size_t slurm_end(const std::vector<Word>& words, Invocation& base) {
   size_t i = 1;
   while (i < words.size() && starts_with(words[i].text, "-")) {
     slurm_option(words, i, base);
     const std::string& t = words[i].text;
-    const bool attached = contains(t, "=") || (t[1] != '-' && t.size() > 2) || in_list(kSlurmBare, t);
+    const bool attached =
+        contains(t, "=") || (t[1] != '-' && t.size() > 2) || in_list(kSlurmBare, t);
     i += attached ? 1 : 2;
   }
   return i;
 }
 
 constexpr std::string_view kMpiBare =
-    "--allow-run-as-root --oversubscribe --tag-output -v --report-bindings --use-hwthread-cpus -q --verbose";
+    "--allow-run-as-root --oversubscribe --tag-output -v --report-bindings --use-hwthread-cpus -q "
+    "--verbose";
 
 size_t mpi_end(const std::vector<Word>& words, Invocation& base) {
   size_t i = 1;
@@ -155,17 +166,21 @@ size_t mpi_end(const std::vector<Word>& words, Invocation& base) {
     if ((t == "-n" || t == "-np" || t == "--np" || t == "-c") && i + 1 < words.size()) {
       if (const auto n = parse_integer(words[i + 1].text); n && *n > 0) base.processes = *n;
     }
-    if (t == "-x" && i + 1 < words.size() && is_assignment(words[i + 1].text)) add_env(words[i + 1], base);
+    if (t == "-x" && i + 1 < words.size() && is_assignment(words[i + 1].text))
+      add_env(words[i + 1], base);
     if ((t == "-genv" || t == "-env") && i + 2 < words.size()) {
       base.env.emplace_back(words[i + 1].text, words[i + 2]);
     }
-    if (in_list(kMpiBare, t) || contains(t, "=")) i += 1;
-    else i += t == "--mca" || t == "-mca" || t == "-genv" || t == "-env" || t == "--prtemca" ? 3 : 2;
+    if (in_list(kMpiBare, t) || contains(t, "="))
+      i += 1;
+    else
+      i += t == "--mca" || t == "-mca" || t == "-genv" || t == "-env" || t == "--prtemca" ? 3 : 2;
   }
   return std::min(i, words.size());
 }
 
-// torchrun, python -m torch.distributed.run, accelerate launch, deepspeed: what they start is Python.
+// torchrun, python -m torch.distributed.run, accelerate launch, deepspeed: what they start is
+// Python.
 size_t torch_end(const std::vector<Word>& words, size_t i, Invocation& base, bool& module) {
   int64_t per_node = 0;
   while (i < words.size() && starts_with(words[i].text, "-")) {
@@ -182,7 +197,8 @@ size_t torch_end(const std::vector<Word>& words, size_t i, Invocation& base, boo
     for (const std::string_view name : {"--nnodes", "--num_machines"}) {
       if (const auto n = parse_integer(option_value(words, i, name)); n && *n > 0) base.nodes = *n;
     }
-    const bool bare = t == "--standalone" || t == "--no-python" || t == "--no_python" || t == "--multi_gpu";
+    const bool bare =
+        t == "--standalone" || t == "--no-python" || t == "--no_python" || t == "--multi_gpu";
     i += bare || contains(t, "=") ? 1 : 2;
   }
   if (per_node > 0) base.processes = saturating_multiply(per_node, base.nodes);
@@ -196,7 +212,8 @@ std::string joined(const std::vector<Word>& words, size_t from) {
 }
 
 bool is_shell(std::string_view name) {
-  return name == "bash" || name == "sh" || name == "zsh" || name == "dash" || name == "ash" || name == "fish";
+  return name == "bash" || name == "sh" || name == "zsh" || name == "dash" || name == "ash" ||
+         name == "fish";
 }
 
 }  // namespace
@@ -214,10 +231,14 @@ bool Collector::unwrap(std::vector<Word>& words, Invocation& base, int depth) {
     size_t i = 1;
     while (i < words.size()) {
       const std::string& t = words[i].text;
-      if (is_assignment(t)) add_env(words[i++], base);
-      else if (t == "-u" || t == "-C" || t == "--unset" || t == "--chdir") i += 2;
-      else if (starts_with(t, "-")) ++i;
-      else break;
+      if (is_assignment(t))
+        add_env(words[i++], base);
+      else if (t == "-u" || t == "-C" || t == "--unset" || t == "--chdir")
+        i += 2;
+      else if (starts_with(t, "-"))
+        ++i;
+      else
+        break;
     }
     drop(words, i, base);
     return true;
@@ -240,12 +261,14 @@ bool Collector::unwrap(std::vector<Word>& words, Invocation& base, int depth) {
   }
   if (name == "tmux" || name == "screen" || name == "script" || name == "ssh" || name == "sbatch") {
     size_t i = options_end(words, 1, "-S -s -t -c -n -p -l -i -o -F -J -A -N -D -e");
-    if (name == "tmux" && i < words.size()) i = options_end(words, i + 1, "-s -t -n -c -x -y -e -F");
+    if (name == "tmux" && i < words.size())
+      i = options_end(words, i + 1, "-s -t -n -c -x -y -e -F");
     if (name == "screen") {  // -dmS NAME CMD
       i = 1;
-      while (i < words.size() && starts_with(words[i].text, "-")) i += contains(words[i].text, "S") ? 2 : 1;
+      while (i < words.size() && starts_with(words[i].text, "-"))
+        i += contains(words[i].text, "S") ? 2 : 1;
     }
-    if (name == "ssh") ++i;  // the host
+    if (name == "ssh") ++i;                      // the host
     if (name == "script" || name == "sbatch") {  // script -c 'CMD', sbatch --wrap 'CMD'
       for (size_t k = 1; k < words.size(); ++k) {
         std::string_view code = option_value(words, k, name == "script" ? "-c" : "--wrap");
@@ -280,8 +303,9 @@ bool Collector::unwrap(std::vector<Word>& words, Invocation& base, int depth) {
     drop(words, mpi_end(words, base), base);
     return true;
   }
-  const bool distributed = starts_with(name, "python") && words.size() > 3 && words[1].text == "-m" &&
-                           (words[2].text == "torch.distributed.run" || words[2].text == "torch.distributed.launch");
+  const bool distributed =
+      starts_with(name, "python") && words.size() > 3 && words[1].text == "-m" &&
+      (words[2].text == "torch.distributed.run" || words[2].text == "torch.distributed.launch");
   const bool accelerate = name == "accelerate" && words.size() > 2 && words[1].text == "launch";
   if (name == "torchrun" || name == "deepspeed" || distributed || accelerate) {
     bool module = false;
@@ -298,7 +322,8 @@ bool Collector::unwrap(std::vector<Word>& words, Invocation& base, int depth) {
     return !words.empty();
   }
   if (starts_with(name, "python") && words.size() > 2) {
-    for (size_t i = 1; i + 1 < words.size() && starts_with(words[i].text, "-") && words[i].text != "-m"; ++i) {
+    for (size_t i = 1;
+         i + 1 < words.size() && starts_with(words[i].text, "-") && words[i].text != "-m"; ++i) {
       if (words[i].text == "-c") base.python = words[i + 1].text;
     }
     return false;

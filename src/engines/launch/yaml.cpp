@@ -4,9 +4,12 @@
 #include <string>
 
 #include "base/text.h"
+#include "engines/launch/yaml_text.h"
 
 namespace vramwise::engines::launch {
 namespace {
+
+using namespace yaml;
 
 struct Line {
   int indent;
@@ -15,81 +18,8 @@ struct Line {
   bool blank() const { return text.empty() || text[0] == '#'; }
 };
 
-constexpr size_t kNone = std::string_view::npos;
 // A flow value is looked through again for each of its lines; hand-written ones stay far below.
 constexpr size_t kMaxFlowWork = size_t{16} << 20;
-
-bool is_item(std::string_view text) { return text == "-" || starts_with(text, "- ") || starts_with(text, "-\t"); }
-
-// End of a quoted scalar that begins at `from`, at its closing quote.
-size_t quote_end(std::string_view text, size_t from) {
-  const char quote = text[from];
-  for (size_t i = from + 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      if (quote == '\'' && i + 1 < text.size() && text[i + 1] == '\'') {
-        ++i;
-        continue;
-      }
-      return i;
-    }
-  }
-  return kNone;
-}
-
-// Where the key of "key: value" ends (at its colon).
-size_t key_colon(std::string_view text) {
-  size_t i = 0;
-  if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
-    i = quote_end(text, 0);
-    if (i == kNone) return kNone;
-    ++i;
-    while (i < text.size() && text[i] == ' ') ++i;
-    return i < text.size() && text[i] == ':' && (i + 1 == text.size() || text[i + 1] == ' ') ? i : kNone;
-  }
-  if (text.empty() || text[0] == '{' || text[0] == '[' || text[0] == '#') return kNone;
-  for (; i < text.size(); ++i) {
-    if (text[i] == ':' && (i + 1 == text.size() || text[i + 1] == ' ' || text[i + 1] == '\t')) return i;
-    if (text[i] == '#' && i > 0 && text[i - 1] == ' ') return kNone;
-  }
-  return kNone;
-}
-
-std::string_view without_comment(std::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) {
-      return trim(text.substr(0, i));
-    }
-  }
-  return trim(text);
-}
-
-std::string unquote(std::string_view text) {
-  std::string out;
-  const char quote = text[0];
-  for (size_t i = 1; i + 1 < text.size(); ++i) {
-    const char c = text[i];
-    if (quote == '\'' && c == '\'') {
-      ++i;  // '' is one quote
-      out += '\'';
-    } else if (quote == '"' && c == '\\' && i + 2 < text.size()) {
-      const char e = text[++i];
-      if (e == 'n') out += '\n';
-      else if (e == 't') out += '\t';
-      else if (e == 'r') out += '\r';
-      else if (e == '\n') while (i + 2 < text.size() && text[i + 1] == ' ') ++i;
-      else out += e;
-    } else if (c == '\n') {  // a quoted scalar over several lines is folded
-      while (!out.empty() && out.back() == ' ') out.pop_back();
-      out += ' ';
-      while (i + 2 < text.size() && text[i + 1] == ' ') ++i;
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 class Parser {
  public:
@@ -138,7 +68,9 @@ class Parser {
     return Error(ErrorCode::invalid_input, std::move(message)).at(Where{source_, "", line});
   }
   Error here(std::string message) const {
-    return error(at_ < lines_.size() ? lines_[at_].number : lines_.empty() ? 0 : lines_.back().number,
+    return error(at_ < lines_.size() ? lines_[at_].number
+                 : lines_.empty()    ? 0
+                                     : lines_.back().number,
                  std::move(message));
   }
 
@@ -149,7 +81,8 @@ class Parser {
     if (at_ < lines_.size()) {
       TRY_ASSIGN(value, block(0, 0));
       skip_blank();
-      if (at_ < lines_.size()) return fail(here("this line fits nothing above it; check its indent"));
+      if (at_ < lines_.size())
+        return fail(here("this line fits nothing above it; check its indent"));
     }
     documents.push_back(std::move(value));
     lines_.clear();
@@ -182,12 +115,14 @@ class Parser {
 
   Result<json::Value> list(int indent, int depth) {
     json::Value out = json::Value::array();
-    for (skip_blank(); at_ < lines_.size() && lines_[at_].indent == indent && is_item(lines_[at_].text);
+    for (skip_blank();
+         at_ < lines_.size() && lines_[at_].indent == indent && is_item(lines_[at_].text);
          skip_blank()) {
       TRY(count());
       Line& line = lines_[at_];
       size_t offset = 1;
-      while (offset < line.text.size() && (line.text[offset] == ' ' || line.text[offset] == '\t')) ++offset;
+      while (offset < line.text.size() && (line.text[offset] == ' ' || line.text[offset] == '\t'))
+        ++offset;
       const std::string rest = line.text.substr(offset);
       if (rest.empty() || rest[0] == '#') {
         ++at_;
@@ -218,7 +153,8 @@ class Parser {
       if (colon == kNone || is_item(text)) return fail(here("expected \"key: value\""));
       const std::string_view raw_key = trim(std::string_view(text).substr(0, colon));
       const std::string key = !raw_key.empty() && (raw_key[0] == '"' || raw_key[0] == '\'')
-                                  ? unquote(raw_key) : std::string(raw_key);
+                                  ? unquote(raw_key)
+                                  : std::string(raw_key);
       std::string rest(trim(std::string_view(text).substr(colon + 1)));
       const std::string anchor = take_properties(rest);
       json::Value value;
@@ -226,8 +162,8 @@ class Parser {
         ++at_;
         skip_blank();
         // A list may stand at the indent of its key.
-        const bool list_here = at_ < lines_.size() && lines_[at_].indent == indent &&
-                               is_item(lines_[at_].text);
+        const bool list_here =
+            at_ < lines_.size() && lines_[at_].indent == indent && is_item(lines_[at_].text);
         TRY_ASSIGN(value, list_here ? list(indent, depth + 1) : block(indent + 1, depth + 1));
       } else {
         TRY_ASSIGN(value, inline_value(rest, indent, depth + 1));
@@ -356,7 +292,8 @@ class Parser {
       out += line.text + "\n";
       last_was_text = !more_indented;
     }
-    if (chomp == '-') while (!out.empty() && out.back() == '\n') out.pop_back();
+    if (chomp == '-')
+      while (!out.empty() && out.back() == '\n') out.pop_back();
     if (chomp == '+') out.append(size_t(blank_lines), '\n');
     return out;
   }
@@ -369,7 +306,8 @@ class Parser {
     ++at_;
     while (!is_complete(flow_)) {
       flow_work_ += flow_.size();
-      if (flow_work_ > kMaxFlowWork) return fail(Error(ErrorCode::too_large, "a value over too many lines").at(source_));
+      if (flow_work_ > kMaxFlowWork)
+        return fail(Error(ErrorCode::too_large, "a value over too many lines").at(source_));
       if (at_ >= lines_.size() || (lines_[at_].indent <= indent && !lines_[at_].text.empty() &&
                                    lines_[at_].text[0] != ']' && lines_[at_].text[0] != '}')) {
         return fail(error(line, "a bracket or quote is not closed"));
@@ -405,7 +343,8 @@ class Parser {
   void skip_flow_blank() {
     while (flow_at_ < flow_.size()) {
       const char c = flow_[flow_at_];
-      if (c == '#' && (flow_at_ == 0 || flow_[flow_at_ - 1] == ' ' || flow_[flow_at_ - 1] == '\n')) {
+      if (c == '#' &&
+          (flow_at_ == 0 || flow_[flow_at_ - 1] == ' ' || flow_[flow_at_ - 1] == '\n')) {
         flow_at_ = std::min(flow_.find('\n', flow_at_), flow_.size());
       } else if (c == ' ' || c == '\n' || c == '\t') {
         ++flow_at_;
@@ -432,7 +371,9 @@ class Parser {
     while (flow_at_ < flow_.size()) {
       const char d = flow_[flow_at_];
       if (d == ',' || d == ']' || d == '}' || d == '[' || d == '{') break;
-      if (d == ':' && (flow_at_ + 1 >= flow_.size() || contains(" \n,]}", flow_.substr(flow_at_ + 1, 1)))) break;
+      if (d == ':' &&
+          (flow_at_ + 1 >= flow_.size() || contains(" \n,]}", flow_.substr(flow_at_ + 1, 1))))
+        break;
       ++flow_at_;
     }
     std::string text(without_comment(std::string_view(flow_).substr(start, flow_at_ - start)));
@@ -441,7 +382,8 @@ class Parser {
   }
 
   Result<json::Value> flow(int depth, int line) {
-    if (depth > limits_.depth) return fail(Error(ErrorCode::too_large, "nested too deeply").at(source_));
+    if (depth > limits_.depth)
+      return fail(Error(ErrorCode::too_large, "nested too deeply").at(source_));
     TRY(count());
     skip_flow_blank();
     const char open = flow_char();
@@ -484,8 +426,10 @@ class Parser {
         out.set(key.as_string(), std::move(value));
       }
       skip_flow_blank();
-      if (flow_char() == ',') ++flow_at_;
-      else if (flow_char() != close) return fail(error(line, "expected , or a closing bracket"));
+      if (flow_char() == ',')
+        ++flow_at_;
+      else if (flow_char() != close)
+        return fail(error(line, "expected , or a closing bracket"));
       if (flow_at_ == before) return fail(error(line, "expected a value"));
     }
     ++flow_at_;

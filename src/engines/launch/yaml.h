@@ -3,8 +3,8 @@
 //
 // Block and flow mappings and lists, plain and quoted scalars, literal (|) and folded (>) blocks,
 // comments, anchors with aliases and merge keys (<<). Scalars get the types that PyYAML gives them
-// (YAML 1.1: yes, no, on, off are booleans), because that is who reads the files of vLLM and SGLang.
-// Not read: complex keys (? ), directives, tags other than to be skipped.
+// (YAML 1.1: yes, no, on, off are booleans), because that is who reads the files of vLLM and
+// SGLang. Not read: complex keys (? ), directives, tags other than to be skipped.
 #pragma once
 
 #include <string_view>
@@ -21,8 +21,8 @@ struct YamlLimits {
   int values = 20'000;  // setting a key searches its map
 };
 
-// The documents of a stream ("---" parts them); at least one, null when empty. Errors: invalid_input
-// with the line, too_large beyond a limit.
+// The documents of a stream ("---" parts them); at least one, null when empty. Errors:
+// invalid_input with the line, too_large beyond a limit.
 Result<std::vector<json::Value>> parse_yaml(std::string_view text, std::string_view source,
                                             YamlLimits limits = {});
 
