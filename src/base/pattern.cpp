@@ -216,9 +216,7 @@ class PatternCompiler {
     return true;
   }
 
-  void literal(unsigned char c) {
-    emit(Op::byte, out_.ignore_case_ ? lower(c) : c);
-  }
+  void literal(unsigned char c) { emit(Op::byte, out_.ignore_case_ ? lower(c) : c); }
 
   bool group(int depth) {
     ++at_;  // '('
@@ -255,7 +253,7 @@ class PatternCompiler {
     const bool negate = kind != c;
     for (int i = 0; i < 256; ++i) {
       const auto b = static_cast<unsigned char>(i);
-      const bool in = kind == 'd' ? b >= '0' && b <= '9'
+      const bool in = kind == 'd'   ? b >= '0' && b <= '9'
                       : kind == 'w' ? is_word(b)
                                     : b == ' ' || (b >= '\t' && b <= '\r');
       if (in != negate) set.add(b);
@@ -389,8 +387,14 @@ class PatternRun {
             i = size_t(s.a);
             break;
           case Pattern::Op::jump: i = size_t(s.a); break;
-          case Pattern::Op::begin: going = at == 0; ++i; break;
-          case Pattern::Op::end: going = at == text_.size(); ++i; break;
+          case Pattern::Op::begin:
+            going = at == 0;
+            ++i;
+            break;
+          case Pattern::Op::end:
+            going = at == text_.size();
+            ++i;
+            break;
           case Pattern::Op::word_edge:
           case Pattern::Op::no_word_edge: {
             const bool before = at > 0 && is_word(static_cast<unsigned char>(text_[at - 1]));

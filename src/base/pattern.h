@@ -35,13 +35,16 @@ class Pattern {
   friend class PatternRun;
 
   enum class Op : uint8_t {
-    byte,       // a
-    any,        // not \n
-    set,        // a = index into sets_
-    split,      // try a, then b
-    jump,       // a
-    begin, end, word_edge, no_word_edge,
-    look,       // the program at pc + 1, up to `accept`, must match here; goes on at a
+    byte,   // a
+    any,    // not \n
+    set,    // a = index into sets_
+    split,  // try a, then b
+    jump,   // a
+    begin,
+    end,
+    word_edge,
+    no_word_edge,
+    look,  // the program at pc + 1, up to `accept`, must match here; goes on at a
     look_not,
     accept,
   };

@@ -64,8 +64,8 @@ TEST(Pattern, AgreesWithPythonsRe) {
 }
 
 TEST(Pattern, RefusesWhatItCannotRead) {
-  for (const char* bad : {"(", ")", "a)", "[a", "*a", "a**", "(?<=a)b", "(a)\\1", "\\", "[b-a]",
-                          "a{3,2}", "(?P<x"}) {
+  for (const char* bad :
+       {"(", ")", "a)", "[a", "*a", "a**", "(?<=a)b", "(a)\\1", "\\", "[b-a]", "a{3,2}", "(?P<x"}) {
     const auto pattern = Pattern::compile(bad);
     ASSERT_FALSE(pattern) << bad;
     EXPECT_EQ(pattern.error().code, ErrorCode::invalid_input) << bad;

@@ -51,8 +51,9 @@ struct Alias {
   FileType type;
 };
 constexpr Alias kAliases[] = {
-    {"Q3_K", FileType::Q3_K_M}, {"Q4_K", FileType::Q4_K_M}, {"Q5_K", FileType::Q5_K_M},
-    {"FP32", FileType::F32},    {"FP16", FileType::F16},
+    {"Q3_K", FileType::Q3_K_M},
+    {"Q4_K", FileType::Q4_K_M},
+    {"Q5_K", FileType::Q5_K_M},
 };
 
 }  // namespace

@@ -12,12 +12,12 @@ TEST(GgmlType, BlocksAreThoseOfGgml) {
     GgmlType type;
     int64_t elements, bytes;
   } const cases[] = {
-      {GgmlType::F32, 1, 4},       {GgmlType::BF16, 1, 2},     {GgmlType::Q4_0, 32, 18},
-      {GgmlType::Q5_1, 32, 24},    {GgmlType::Q8_0, 32, 34},   {GgmlType::Q2_K, 256, 84},
-      {GgmlType::Q3_K, 256, 110},  {GgmlType::Q4_K, 256, 144}, {GgmlType::Q5_K, 256, 176},
-      {GgmlType::Q6_K, 256, 210},  {GgmlType::IQ1_S, 256, 50}, {GgmlType::IQ1_M, 256, 56},
-      {GgmlType::IQ4_XS, 256, 136}, {GgmlType::MXFP4, 32, 17}, {GgmlType::NVFP4, 64, 36},
-      {GgmlType::TQ1_0, 256, 54},  {GgmlType::Q1_0, 128, 18},
+      {GgmlType::F32, 1, 4},        {GgmlType::BF16, 1, 2},     {GgmlType::Q4_0, 32, 18},
+      {GgmlType::Q5_1, 32, 24},     {GgmlType::Q8_0, 32, 34},   {GgmlType::Q2_K, 256, 84},
+      {GgmlType::Q3_K, 256, 110},   {GgmlType::Q4_K, 256, 144}, {GgmlType::Q5_K, 256, 176},
+      {GgmlType::Q6_K, 256, 210},   {GgmlType::IQ1_S, 256, 50}, {GgmlType::IQ1_M, 256, 56},
+      {GgmlType::IQ4_XS, 256, 136}, {GgmlType::MXFP4, 32, 17},  {GgmlType::NVFP4, 64, 36},
+      {GgmlType::TQ1_0, 256, 54},   {GgmlType::Q1_0, 128, 18},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(info(c.type).block_elements, c.elements) << info(c.type).name;

@@ -130,10 +130,10 @@ namespace {
 
 // The names of file_types(), which lie apart from them in memory.
 constexpr std::array<std::string_view, 35> kNames = {
-    "F32",    "F16",    "BF16",   "Q4_0",   "Q4_1",    "Q5_0",   "Q5_1",   "Q8_0",   "Q1_0",
-    "Q2_0",   "MXFP4_MOE", "Q2_K", "Q2_K_S", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M",
-    "Q5_K_S", "Q5_K_M", "Q6_K",   "TQ1_0",  "TQ2_0",   "IQ1_S",  "IQ1_M",  "IQ2_XXS", "IQ2_XS",
-    "IQ2_S",  "IQ2_M",  "IQ3_XXS", "IQ3_XS", "IQ3_S",  "IQ3_M",  "IQ4_NL", "IQ4_XS"};
+    "F32",    "F16",       "BF16",    "Q4_0",   "Q4_1",   "Q5_0",   "Q5_1",   "Q8_0",    "Q1_0",
+    "Q2_0",   "MXFP4_MOE", "Q2_K",    "Q2_K_S", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S",  "Q4_K_M",
+    "Q5_K_S", "Q5_K_M",    "Q6_K",    "TQ1_0",  "TQ2_0",  "IQ1_S",  "IQ1_M",  "IQ2_XXS", "IQ2_XS",
+    "IQ2_S",  "IQ2_M",     "IQ3_XXS", "IQ3_XS", "IQ3_S",  "IQ3_M",  "IQ4_NL", "IQ4_XS"};
 
 // Names under which quantisers publish a standard mixture with embeddings and head in Q8_0.
 // Source: github.com/bartowski1182 and huggingface.co/bartowski model cards ("Q8_0 for embed and
@@ -167,6 +167,10 @@ Error unknown_file_type(std::string_view name) {
     for (const std::string_view size : {"_xl", "_xxl"}) {
       if (ends_with(lower, size)) wanted.remove_suffix(size.size());
     }
+  }
+  if (const auto type = file_type_from_name(wanted)) {
+    error.hints.push_back("did you mean " + std::string(info(*type).name) + "?");
+    return std::move(error).at("weights");
   }
   for (const std::string& near : nearest_names(wanted, {kNames.begin(), kNames.end()})) {
     error.hints.push_back("did you mean " + near + "?");

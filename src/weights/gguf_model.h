@@ -17,20 +17,20 @@
 namespace vramwise::weights {
 
 struct GgufTensor {
-  std::string name;                          // "blk.3.attn_q.weight"
+  std::string name;                              // "blk.3.attn_q.weight"
   std::array<int64_t, 4> extent = {1, 1, 1, 1};  // ggml order: extent[0] is the contiguous row
   GgmlType type = GgmlType::F16;
-  int32_t layer = -1;                        // -1: not of a layer
-  bool mtp = false;                          // belongs to a NextN layer
+  int32_t layer = -1;  // -1: not of a layer
+  bool mtp = false;    // belongs to a NextN layer
 
   int64_t elements() const;
   Bytes bytes() const;
 };
 
 struct GgufModel {
-  std::string architecture;   // general.architecture
-  std::string file_type;      // "Q4_K_M"
-  int64_t block_count = 0;    // layers, with the MTP layers that the file keeps
+  std::string architecture;  // general.architecture
+  std::string file_type;     // "Q4_K_M"
+  int64_t block_count = 0;   // layers, with the MTP layers that the file keeps
   std::vector<GgufTensor> tensors;
   Notes notes;
 
@@ -41,10 +41,10 @@ struct GgufModel {
 
 struct QuantizeOptions {
   bool imatrix = false;
-  std::string output_tensor_type;      // --output-tensor-type
-  std::string token_embedding_type;    // --token-embedding-type
+  std::string output_tensor_type;                                 // --output-tensor-type
+  std::string token_embedding_type;                               // --token-embedding-type
   std::vector<std::pair<std::string, std::string>> tensor_types;  // --tensor-type pattern=type
-  bool pure = false;                   // --pure
+  bool pure = false;                                              // --pure
 };
 
 // The tensors of an F16 (or BF16) conversion: GGUF names, extents and unquantised types.

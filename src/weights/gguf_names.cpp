@@ -365,10 +365,10 @@ bool stays_f32(std::string_view name, const std::array<int64_t, 4>& extent) {
     return true;
   }
   constexpr std::string_view kParts[] = {
-      "ffn_gate_inp", "position_embd", "token_types", "ssm_conv1d", "shortconv.conv",
-      "altup_correct_coef", "altup_predict_coef", "altup_router", "indexer.proj",
-      "time_mix_first", "time_mix_lerp_fused", "time_mix_decay_w", "time_mix_w1", "time_mix_w2",
-      "time_mix_a1", "time_mix_a2", "time_mix_v1", "time_mix_v2", "time_mix_g1", "time_mix_g2"};
+      "ffn_gate_inp",        "position_embd",      "token_types",  "ssm_conv1d",   "shortconv.conv",
+      "altup_correct_coef",  "altup_predict_coef", "altup_router", "indexer.proj", "time_mix_first",
+      "time_mix_lerp_fused", "time_mix_decay_w",   "time_mix_w1",  "time_mix_w2",  "time_mix_a1",
+      "time_mix_a2",         "time_mix_v1",        "time_mix_v2",  "time_mix_g1",  "time_mix_g2"};
   for (const std::string_view part : kParts) {
     if (contains(name, part)) return true;
   }

@@ -15,9 +15,21 @@ namespace {
 using F = FileType;
 using G = GgmlType;
 
-enum class Category { output, embedding, value_like, key, query, attention_output, up, gate, down, other };
+enum class Category {
+  output,
+  embedding,
+  value_like,
+  key,
+  query,
+  attention_output,
+  up,
+  gate,
+  down,
+  other
+};
 
-// First match of substrings, in the quantiser's order. attn_qkv and attn_kv_b are treated as values.
+// First match of substrings, in the quantiser's order. attn_qkv and attn_kv_b are treated as
+// values.
 Category category_of(std::string_view name) {
   if (name == "output.weight") return Category::output;
   if (name == "token_embd.weight" || name == "per_layer_token_embd.weight") {
@@ -27,10 +39,14 @@ Category category_of(std::string_view name) {
     std::string_view part;
     Category category;
   } constexpr kParts[] = {
-      {"attn_qkv.weight", Category::value_like}, {"attn_kv_b.weight", Category::value_like},
-      {"attn_v.weight", Category::value_like},   {"attn_k.weight", Category::key},
-      {"attn_q.weight", Category::query},        {"attn_output.weight", Category::attention_output},
-      {"ffn_up", Category::up},                  {"ffn_gate", Category::gate},
+      {"attn_qkv.weight", Category::value_like},
+      {"attn_kv_b.weight", Category::value_like},
+      {"attn_v.weight", Category::value_like},
+      {"attn_k.weight", Category::key},
+      {"attn_q.weight", Category::query},
+      {"attn_output.weight", Category::attention_output},
+      {"ffn_up", Category::up},
+      {"ffn_gate", Category::gate},
       {"ffn_down", Category::down},
   };
   for (const auto& p : kParts) {
@@ -126,15 +142,23 @@ class Mixture {
       case F::IQ3_XXS: type = grouped ? G::Q4_K : imatrix_ ? G::IQ3_XXS : G::IQ3_S; break;
       case F::Q2_K_S:
       case F::IQ3_XS:
-      case F::IQ3_S: if (grouped) type = G::Q4_K; break;
+      case F::IQ3_S:
+        if (grouped) type = G::Q4_K;
+        break;
       case F::IQ3_M: type = G::Q4_K; break;
       case F::Q3_K_M: type = i < 2 ? G::Q5_K : G::Q4_K; break;
       case F::Q3_K_L: type = G::Q5_K; break;
       case F::IQ4_NL:
-      case F::IQ4_XS: if (grouped) type = G::Q5_K; break;
+      case F::IQ4_XS:
+        if (grouped) type = G::Q5_K;
+        break;
       case F::Q4_K_M:
-      case F::Q5_K_M: if (use_more_bits(i, values_)) type = G::Q6_K; break;
-      case F::Q4_K_S: if (i < 4) type = G::Q5_K; break;
+      case F::Q5_K_M:
+        if (use_more_bits(i, values_)) type = G::Q6_K;
+        break;
+      case F::Q4_K_S:
+        if (i < 4) type = G::Q5_K;
+        break;
       default: break;
     }
     // "In the 70B model we have 8 heads sharing the same attn_v weights": more bits cost little.
@@ -169,8 +193,7 @@ class Mixture {
       case F::Q3_K_M:
         if (i < facts_.layers / 16) return G::Q5_K;
         return !falcon || more(i) ? G::Q4_K : G::Q3_K;
-      case F::IQ3_M:
-        return first_eighth(i) || (facts_.experts == 8 && more(i)) ? G::Q4_K : plain;
+      case F::IQ3_M: return first_eighth(i) || (facts_.experts == 8 && more(i)) ? G::Q4_K : plain;
       case F::Q3_K_L: return falcon ? G::Q4_K : G::Q5_K;
       case F::Q4_K_M:
         if (!falcon) return more(i) ? G::Q6_K : plain;
@@ -194,9 +217,9 @@ class Mixture {
       return is_any(file_type_, {F::IQ2_S, F::IQ2_M}) ? G::IQ3_S : plain;
     }
     if (facts_.experts == 8) {
-      const bool raised = is_any(file_type_, {F::Q2_K, F::IQ3_XXS, F::IQ3_XS, F::IQ3_S, F::IQ3_M,
-                                              F::Q3_K_S, F::Q3_K_M, F::IQ4_NL, F::IQ4_XS,
-                                              F::Q4_K_S, F::Q4_K_M});
+      const bool raised =
+          is_any(file_type_, {F::Q2_K, F::IQ3_XXS, F::IQ3_XS, F::IQ3_S, F::IQ3_M, F::Q3_K_S,
+                              F::Q3_K_M, F::IQ4_NL, F::IQ4_XS, F::Q4_K_S, F::Q4_K_M});
       return raised ? G::Q5_K : plain;
     }
     switch (file_type_) {
@@ -350,15 +373,36 @@ MixtureFacts mixture_facts(const model::Model& model, const GgufModel& gguf) {
 
 bool never_quantised(std::string_view name, const std::array<int64_t, 4>& extent) {
   if (dimensions(extent) < 2 || !ends_with(name, "weight")) return true;
-  constexpr std::string_view kParts[] = {
-      "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
-      "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",
-      "indexer.q_proj.weight", "attn_rel_b.weight", ".position_embd", ".rel_pos", ".patch_embd",
-      ".patch_merger", "time_mix_first.weight", "time_mix_w0.weight", "time_mix_w1.weight",
-      "time_mix_w2.weight", "time_mix_v0.weight", "time_mix_v1.weight", "time_mix_v2.weight",
-      "time_mix_a0.weight", "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight",
-      "time_mix_g2.weight", "time_mix_decay_w1.weight", "time_mix_decay_w2.weight",
-      "time_mix_lerp_fused.weight"};
+  constexpr std::string_view kParts[] = {"_norm.weight",
+                                         "ffn_gate_inp.weight",
+                                         "ffn_gate_tid2eid.weight",
+                                         "altup",
+                                         "laurel",
+                                         "per_layer_model_proj",
+                                         "ssm_conv1d",
+                                         "shortconv.conv.weight",
+                                         "indexer.k_proj.weight",
+                                         "indexer.q_proj.weight",
+                                         "attn_rel_b.weight",
+                                         ".position_embd",
+                                         ".rel_pos",
+                                         ".patch_embd",
+                                         ".patch_merger",
+                                         "time_mix_first.weight",
+                                         "time_mix_w0.weight",
+                                         "time_mix_w1.weight",
+                                         "time_mix_w2.weight",
+                                         "time_mix_v0.weight",
+                                         "time_mix_v1.weight",
+                                         "time_mix_v2.weight",
+                                         "time_mix_a0.weight",
+                                         "time_mix_a1.weight",
+                                         "time_mix_a2.weight",
+                                         "time_mix_g1.weight",
+                                         "time_mix_g2.weight",
+                                         "time_mix_decay_w1.weight",
+                                         "time_mix_decay_w2.weight",
+                                         "time_mix_lerp_fused.weight"};
   for (const std::string_view part : kParts) {
     if (contains(name, part)) return true;
   }
@@ -390,9 +434,9 @@ Result<void> apply_mixture(GgufModel& gguf, FileType file_type, const MixtureFac
     const std::optional<GgmlType> possible = fallback(type, t->extent[0]);
     if (!possible) {
       return fail(Error(ErrorCode::inconsistent,
-                        std::string(info(type).name) + " cannot hold " + t->name + ": its rows of " +
-                            format_integer(t->extent[0]) + " are not a multiple of " +
-                            format_integer(info(type).block_elements))
+                        std::string(info(type).name) + " cannot hold " + t->name +
+                            ": its rows of " + format_integer(t->extent[0]) +
+                            " are not a multiple of " + format_integer(info(type).block_elements))
                       .at("weights")
                       .hint("choose a K-quant such as Q4_K_M, which has fallbacks for such rows"));
     }
@@ -400,11 +444,12 @@ Result<void> apply_mixture(GgufModel& gguf, FileType file_type, const MixtureFac
     wants_imatrix = wants_imatrix || needs_imatrix(file_type, *t);
   }
   if (wants_imatrix && !options.imatrix) {
-    gguf.notes.warn("imatrix_required",
-                    std::string(info(file_type).name) +
-                        " can only be made with an importance matrix; a file made with one may give "
-                        "some tensors other types than assumed here.",
-                    "ggml-org/llama.cpp src/llama-quant.cpp");
+    gguf.notes.warn(
+        "imatrix_required",
+        std::string(info(file_type).name) +
+            " can only be made with an importance matrix; a file made with one may give "
+            "some tensors other types than assumed here.",
+        "ggml-org/llama.cpp src/llama-quant.cpp");
   }
   return {};
 }

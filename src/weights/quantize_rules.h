@@ -13,9 +13,9 @@ namespace vramwise::weights {
 
 // What the decision depends on beside the tensor itself.
 struct MixtureFacts {
-  int64_t layers = 0;             // block_count, MTP layers included
-  int64_t experts = 0;            // 0 or 1 = dense
-  int64_t queries_per_kv = 0;     // of layer 0; 0 when it has no KV heads
+  int64_t layers = 0;          // block_count, MTP layers included
+  int64_t experts = 0;         // 0 or 1 = dense
+  int64_t queries_per_kv = 0;  // of layer 0; 0 when it has no KV heads
   bool is_70b = false;
   bool falcon = false;
 };

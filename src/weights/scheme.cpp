@@ -24,7 +24,7 @@ int64_t block_scales(const Scheme& s, int64_t in, int64_t out) {
 }
 
 constexpr int64_t kFloat32 = 4;
-constexpr int64_t kHalf = 2;   // fp16 or bf16
+constexpr int64_t kHalf = 2;  // fp16 or bf16
 constexpr int64_t kInt32 = 4;
 constexpr int64_t kNvfp4Group = 16;
 constexpr int64_t kMxGroup = 32;
@@ -47,9 +47,8 @@ int64_t nf4_at_rest(const Scheme& s, int64_t n) {
   const int64_t blocks = ceil_div(n, kNf4Block);
   const int64_t fixed = ceil_div(n, 2) + kNf4Table + kNf4State;
   if (!s.nested) return saturating_add(fixed, times(kFloat32, blocks));
-  return saturating_add(
-      fixed + kNf4NestedTable,
-      saturating_add(blocks, times(kFloat32, ceil_div(blocks, kNf4NestedBlock))));
+  return saturating_add(fixed + kNf4NestedTable,
+                        saturating_add(blocks, times(kFloat32, ceil_div(blocks, kNf4NestedBlock))));
 }
 
 std::string groups_text(const Scheme& s) {
@@ -69,13 +68,15 @@ std::string describe(const Scheme& s) {
     case SchemeKind::fp8_block:
       return "fp8 in blocks of " + format_integer(s.block_out) + "x" + format_integer(s.block_in);
     case SchemeKind::int8_channel: return "int8 per channel";
-    case SchemeKind::awq: return "AWQ " + bits_text(s) + ", " + groups_text(s) + " with zero points";
+    case SchemeKind::awq:
+      return "AWQ " + bits_text(s) + ", " + groups_text(s) + " with zero points";
     case SchemeKind::gptq:
       return "GPTQ " + bits_text(s) + ", " + groups_text(s) + (s.act_order ? ", act order" : "");
     case SchemeKind::wna16:
       return "compressed-tensors " + bits_text(s) + ", " + groups_text(s) +
              (s.zeros ? " with zero points" : "") + (s.act_order ? ", act order" : "");
-    case SchemeKind::w4a8_fp8: return "compressed-tensors 4-bit, " + groups_text(s) + ", fp8 inputs";
+    case SchemeKind::w4a8_fp8:
+      return "compressed-tensors 4-bit, " + groups_text(s) + ", fp8 inputs";
     case SchemeKind::nvfp4: return s.static_input_scale ? "NVFP4" : "NVFP4 weights only";
     case SchemeKind::mxfp4: return "MXFP4";
     case SchemeKind::mxfp8: return "MXFP8";
@@ -167,8 +168,7 @@ Bytes loaded(const Scheme& s, int64_t in, int64_t out, Kernel kernel) {
       // of 128 x 4; beside them stand two scales, their product and an inverse.
       // Source: vllm/model_executor/layers/quantization/utils/nvfp4_utils.py.
       const int64_t rows = round_up(out, 32), columns = round_up(in, 32);
-      const int64_t scales =
-          times(round_up(out, 128), round_up(ceil_div(columns, kNvfp4Group), 4));
+      const int64_t scales = times(round_up(out, 128), round_up(ceil_div(columns, kNvfp4Group), 4));
       return Bytes(packed(times(rows, columns), 4)) + Bytes(scales) + Bytes(4 * kFloat32);
     }
     case SchemeKind::mxfp4:

@@ -37,19 +37,28 @@ struct Weights {
 
 // `format` empty: what the model's own files say (quantization_config, else its dtype).
 // Formats: bf16, fp16, fp32, fp8 (block 128 or per the config), fp8-tensor, fp8-channel, fp8-block,
-// int8, awq, gptq-int4, gptq-int8, w4a16, w8a8, nvfp4, mxfp4, bnb-nf4, bnb-int8, and GGUF mixtures.
+// int8, awq, gptq-int4, gptq-int8, w4a16, w8a16, w8a8, nvfp4, mxfp4, mxfp8, bnb-nf4, bnb-int8, and
+// GGUF mixtures. Case is ignored, except that "bf16" is a checkpoint and "BF16" a GGUF file.
 // Which modules stay unquantised follows the config's ignore lists, else the format's habit, said
 // in `notes`. Errors: not_found for an unknown format (nearest as hints), unsupported, inconsistent
 // (a group that does not divide).
 Result<Weights> choose_weights(const model::Model& model, std::string_view format);
 
-// Bytes of the tensors at rest: a GGUF's tensor data, or a checkpoint's total_size. With
-// `with_mtp`, the MTP layers that a checkpoint stores are counted too.
-Bytes at_rest_bytes(const model::Model& model, const Weights& weights);
+// The GGUF that llama.cpp would be given for a format: a mixture name, or bf16, fp16, fp32 and
+// mxfp4 in the words of choose_weights; empty: the plain conversion. Errors: unsupported for other
+// safetensors formats, and those of quantize().
+Result<Weights> choose_gguf_weights(const model::Model& model, std::string_view format);
+
+// Bytes of the tensors at rest: a GGUF's tensor data, or a checkpoint's total_size (without the MTP
+// layers that it stores when `with_mtp` is false).
+Bytes at_rest_bytes(const model::Model& model, const Weights& weights, bool with_mtp = true);
+// Of one tensor, all copies, in a scheme of a recipe.
+Bytes at_rest_bytes(const model::Model& model, const model::Tensor& tensor, const Scheme& scheme);
 // at_rest_bytes * 8 / stored parameters.
 double bits_per_weight(const model::Model& model, const Weights& weights);
 
-// Every format id, sorted, with a line of description (for `catalog weights` and nearest names).
+// Every format id but the GGUF mixtures (gguf_file_types()), sorted, with a line of description
+// (for `catalog weights` and nearest names).
 struct FormatInfo {
   std::string_view id;
   std::string_view description;

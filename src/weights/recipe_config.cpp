@@ -1,0 +1,76 @@
+#include "base/text.h"
+#include "weights/recipe.h"
+
+namespace vramwise::weights {
+namespace {
+
+using Read = Result<Plan> (*)(const json::Reader&, const Scheme&);
+
+struct Producer {
+  std::string_view method;  // quant_method
+  Read read;
+};
+
+constexpr Producer kProducers[] = {
+    {"auto-round", plan_auto_round},
+    {"auto_round", plan_auto_round},
+    {"awq", plan_awq},
+    {"awq_marlin", plan_awq},
+    {"bitsandbytes", plan_bitsandbytes},
+    {"compressed-tensors", plan_compressed_tensors},
+    {"compressed_tensors", plan_compressed_tensors},
+    {"fbgemm_fp8", plan_fbgemm},
+    {"fp8", plan_fp8},
+    {"gptq", plan_gptq},
+    {"gptq_marlin", plan_gptq},
+    {"inc", plan_auto_round},
+    {"intel/auto-round", plan_auto_round},
+    {"modelopt", plan_modelopt},
+    {"modelopt_fp4", plan_modelopt},
+    {"modelopt_mixed", plan_modelopt},
+    {"mxfp4", plan_mxfp4},
+    {"quark", plan_quark},
+};
+
+// Without quant_method the shape of the config tells the producer.
+Read producer_by_shape(const json::Reader& config) {
+  const auto nested = config.find("quantization");
+  if (config.has("quant_algo") || config.has("quantized_layers") ||
+      (nested && nested->is_object())) {
+    return plan_modelopt;
+  }
+  if (config.has("config_groups")) return plan_compressed_tensors;
+  if (config.has("load_in_4bit") || config.has("load_in_8bit")) return plan_bitsandbytes;
+  if (config.has("group_size") && config.has("bits")) return plan_mlx;
+  return nullptr;
+}
+
+}  // namespace
+
+Result<Plan> plan_of_config(const model::Model& model) {
+  const json::Reader config(model.quantization_config, "quantization_config");
+  if (!config.is_object()) {
+    return fail(config.error(ErrorCode::invalid_input, "quantization_config is not an object"));
+  }
+  const Scheme plain = leftover_scheme(model);
+  TRY_ASSIGN(const auto method, config.optional_string({"quant_method"}));
+  if (!method) {
+    if (const Read read = producer_by_shape(config)) return read(config, plain);
+    return fail(config.error(ErrorCode::missing_field, "quantization_config has no quant_method")
+                    .hint("pass a weight format, such as bf16 or fp8"));
+  }
+  std::vector<std::string_view> known;
+  for (const Producer& producer : kProducers) {
+    if (producer.method == *method) return producer.read(config, plain);
+    known.push_back(producer.method);
+  }
+  Error error = config.error(ErrorCode::unsupported,
+                             "quantisation method \"" + *method + "\" is not modelled");
+  for (const std::string& near : nearest_names(*method, known)) {
+    error.hints.push_back("known and similar: " + near);
+  }
+  error.hints.push_back("pass a weight format, such as bf16 or fp8, to plan with that instead");
+  return fail(std::move(error));
+}
+
+}  // namespace vramwise::weights
