@@ -102,7 +102,20 @@ TEST(FromConfig, InconsistentHeadsNameBothValues) {
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, ErrorCode::inconsistent);
   EXPECT_TRUE(contains(model.error().message, "4100")) << model.error().message;
+  EXPECT_EQ(model.error().where.pointer, "/num_attention_heads");
   EXPECT_TRUE(contains(model.error().message, "32")) << model.error().message;
+}
+
+TEST(FromConfig, MoreExpertsVisitedThanThere) {
+  json::Value config = parsed(kQwen3);
+  config.set("model_type", "qwen3_moe");
+  config.set("num_experts", 8);
+  config.set("num_experts_per_tok", 9);
+  config.set("moe_intermediate_size", 768);
+  const auto model = build(config);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::inconsistent);
+  EXPECT_TRUE(contains(model.error().message, "9")) << model.error().message;
 }
 
 TEST(FromConfig, MoreParametersThanAnswersCanHold) {
