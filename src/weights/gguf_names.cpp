@@ -240,10 +240,19 @@ std::string norm_name(const model::Model& model, const Tensor& tensor, const Ggu
   return std::string(name) + std::string(kind);
 }
 
+// Stacks that the checkpoint stores as a numbered list: "altup_projections.0.weight".
+std::string_view stack_name(const Tensor& tensor) {
+  if (tensor.layer >= 0) return {};
+  if (contains(tensor.name, "altup_projections.")) return "altup_proj.weight";
+  if (contains(tensor.name, "altup_unembed_projections.")) return "altup_unembd_proj.weight";
+  return {};
+}
+
 std::string base_name(const model::Model& model, const Tensor& tensor, const GgufQuirks& quirks) {
   const bool mtp = tensor.part == Part::mtp;
   if (mtp && tensor.role == Role::token_embedding) return "nextn.embed_tokens.weight";
   if (mtp && tensor.role == Role::output_head) return "nextn.shared_head_head.weight";
+  if (const std::string_view stack = stack_name(tensor); !stack.empty()) return std::string(stack);
   const bool of_layer = tensor.layer >= 0;
   const std::span<const Pair> ends = of_layer ? std::span<const Pair>(kLayerEnds) : kModelEnds;
   const bool settled = !name_of(tensor.role).empty();
