@@ -393,13 +393,22 @@ std::vector<GgufPiece> gguf_pieces(const model::Model& model, const Tensor& tens
       if (!quirks.keeps_mtp) return {};
       break;
     case Part::buffer:
-      if (tensor.role == Role::other) return {};  // masks and rotary tables
+      // Masks, rotary tables and the clamps of towers stay behind.
+      if (tensor.role == Role::other || tensor.role == Role::tower ||
+          tensor.role == Role::projector) {
+        return {};
+      }
       break;
+    case Part::stored_unused:
+      // Layers that read another's cache: their keys and values are converted all the same.
+      if (tensor.role == Role::key || tensor.role == Role::value || tensor.role == Role::key_norm) {
+        break;
+      }
+      return {};
     case Part::tied_head:
     case Part::vision:
     case Part::audio:
-    case Part::projector:
-    case Part::stored_unused: return {};
+    case Part::projector: return {};
   }
   std::vector<GgufPiece> pieces = pieces_of(model, tensor, quirks);
   if (tensor.layer >= 0) {
