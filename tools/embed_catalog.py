@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the catalogs into one C++ file: an index by name plus slices of JSON.
 
-usage: embed_catalog.py --catalog DIR --out FILE.cpp [--slim]
+usage: embed_catalog.py --catalog DIR --out FILE.cpp [--slim] [--verbose]
 
 Reads DIR/{gpus,models,weights,engines,instances}/**/*.json, one thing per file, and writes the
 tables declared in src/catalog/embedded.h. Nothing is parsed at start-up: a lookup is a binary
@@ -18,9 +18,9 @@ in src/catalog/catalog.cpp undoes them:
       an object {value, unit, source, checked, confidence}; the last three are string numbers, null
       where absent. Any further member follows as key, value.
 
---slim leaves out what no computation needs (notes, dates, confidence); sources stay as numbers
-without their text. Files must have an "id" that equals the file name ("/" is written "__") and,
-where present, "aliases": a list of names, unique within the kind without regard to case.
+--slim leaves out what no answer shows (remarks, dates of checks). Files must have an "id" that equals
+the file name ("/" is written "__") and, where present, "aliases": a list of names, unique within
+the kind without regard to case.
 """
 import argparse
 import json
@@ -30,8 +30,14 @@ import sys
 KINDS = [("gpu", "gpus"), ("model", "models"), ("weights", "weights"), ("engine", "engines"),
          ("instance", "instances")]
 CHUNK = 60_000  # bytes in one string literal: compilers need not take more than 65,536
+BLOCK = 16  # names between two offsets, see embedded.h
 FACT_KEYS = ("value", "unit", "source", "checked", "confidence")
-NOT_NEEDED = {"notes", "note", "checked", "confidence", "released"}
+# What --slim leaves out, by kind: nothing that an answer says, so that all doors say the same.
+NOT_NEEDED = {
+    "gpu": {"checked", "released", "notes", "memory_process_total_windows"},
+    "model": {"remarks"},
+    "instance": {"shape_source", "notes"},
+}
 
 
 class Broken(Exception):
@@ -105,11 +111,11 @@ def count_strings(value, strings):
             count_strings(item, strings)
 
 
-def slim(value):
+def slim(value, left_out):
     if isinstance(value, dict):
-        return {k: slim(v) for k, v in value.items() if k not in NOT_NEEDED}
+        return {k: slim(v, left_out) for k, v in value.items() if k not in left_out}
     if isinstance(value, list):
-        return [slim(x) for x in value]
+        return [slim(x, left_out) for x in value]
     return value
 
 
@@ -152,7 +158,7 @@ def read_kind(folder):
         if not isinstance(aliases, list) or not all(isinstance(a, str) and a for a in aliases):
             raise Broken(f'{path}: "aliases" wants a list of names')
         for name in [entry["id"], *aliases]:
-            if not name.isascii():
+            if not name.isascii() or len(name) > 255:
                 raise Broken(f'{path}: the name "{name}" is not ASCII')
             if name.lower() in seen:
                 raise Broken(f'{path}: the name "{name}" is also given by {seen[name.lower()]}')
@@ -191,45 +197,47 @@ def literal(text):
 
 
 def place(p):
-    return f"{{{p[0]},{p[1]},{p[2]}}}"
+    return "{" + ",".join(str(n) for n in p) + "}"
 
 
-def write(kinds, strings, slim_only, out):
+def array(kind, name, values, per_line=24):
+    """An array; C++ has none without elements, so it ends with one that nobody counts."""
+    lines = [",".join(values[i:i + per_line]) + "," for i in range(0, len(values), per_line)]
+    return [f"constexpr {kind} {name}[] = {{", *lines, "{}};"]
+
+
+def write(kinds, strings, out):
     chunks = Chunks()
-    tables = []
+    lines, tables = [], []
+    # All JSON first, then names, so that either lies together: a search touches few pages.
+    rows = {kind: [chunks.add(compact(code(obj, strings))) for _, _, obj in entries]
+            for kind, entries in kinds}
     for kind, entries in kinds:
-        rows = [chunks.add(compact(code(obj, strings))) for _, _, obj in entries]
         names = sorted(((name, i) for i, (ident, aliases, _) in enumerate(entries)
                         for name in [ident, *aliases]), key=lambda n: n[0].lower())
-        tables.append((kind, rows, [ident for ident, _, _ in entries], names))
-    # Names after the entries: the search touches few pages.
-    coded = []
-    for kind, rows, idents, names in tables:
-        coded.append((kind, [(chunks.add(i), r) for i, r in zip(idents, rows)],
-                      [(chunks.add(n), i) for n, i in names]))
-    texts = [chunks.add("" if slim_only else t) for t in strings.texts()]
-
-    lines = ["// Made by tools/embed_catalog.py from catalog/. Do not edit.",
-             '#include "catalog/embedded.h"', "", "namespace vramwise::catalog::embedded {",
-             "namespace {", ""]
-    for i, piece in enumerate(chunks.pieces):
-        lines.append(f"constexpr char kChunk{i}[] =\n{literal(''.join(piece))};")
-    # Arrays of no elements do not exist in C++, so each ends with one that is not counted.
-    for kind, rows, names in coded:
-        lines.append(f"constexpr EntryRow k_{kind}_entries[] = {{")
-        lines += [f"{{{place(i)},{place(r)}}}," for i, r in rows]
-        lines += ["{}};", f"constexpr NameRow k_{kind}_names[] = {{"]
-        lines += [f"{{{place(n)},{i}}}," for n, i in names]
-        lines.append("{}};")
-    lines += ["constexpr Text kStringRows[] = {", *(place(t) + "," for t in texts), "{}};", "",
-              "}  // namespace", "", "const char* const kChunks[] = {"]
-    lines += [f"kChunk{i}," for i in range(len(chunks.pieces))]
-    lines += ["};", "const Table kTables[] = {"]
-    lines += [f"{{k_{k}_entries, {len(r)}, k_{k}_names, {len(n)}}}," for k, r, n in coded]
-    lines += ["};", "const Text* const kStrings = kStringRows;",
-              f"const uint32_t kStringCount = {len(texts)};", "",
-              "}  // namespace vramwise::catalog::embedded", ""]
-    text = "\n".join(lines)
+        blocks = [chunks.add("".join(n for n, _ in names[i:i + BLOCK]))[:2]
+                  for i in range(0, len(names), BLOCK)]
+        at = {name: i for i, (name, _) in enumerate(names)}
+        lines += array("Text", f"k_{kind}_json", [place(r) for r in rows[kind]], 6)
+        lines += array("uint16_t", f"k_{kind}_ids", [str(at[ident]) for ident, _, _ in entries])
+        lines += array("Place", f"k_{kind}_blocks", [place(b) for b in blocks], 8)
+        lines += array("uint8_t", f"k_{kind}_lengths", [str(len(n)) for n, _ in names])
+        lines += array("uint16_t", f"k_{kind}_entries", [str(i) for _, i in names])
+        tables.append(f"{{k_{kind}_json, k_{kind}_ids, {len(entries)}, k_{kind}_blocks, "
+                      f"k_{kind}_lengths, k_{kind}_entries, {len(names)}}},")
+    texts = [chunks.add(t) for t in strings.texts()]
+    lines += array("Text", "k_strings", [place(t) for t in texts], 6)
+    pieces = [f"constexpr char kChunk{i}[] =\n{literal(''.join(piece))};"
+              for i, piece in enumerate(chunks.pieces)]
+    text = "\n".join([
+        "// Made by tools/embed_catalog.py from catalog/. Do not edit.",
+        '#include "catalog/embedded.h"', "", "namespace vramwise::catalog::embedded {",
+        "namespace {", "", *pieces, *lines, "", "}  // namespace", "",
+        "const char* const kChunks[] = {",
+        *(f"kChunk{i}," for i in range(len(chunks.pieces))), "};",
+        "const Table kTables[] = {", *tables, "};",
+        "const Text* const kStrings = k_strings;", f"const uint32_t kStringCount = {len(texts)};",
+        "", "}  // namespace vramwise::catalog::embedded", ""])
     target = pathlib.Path(out)
     # An unchanged file keeps its time, so that nothing is compiled again.
     if not target.exists() or target.read_text(encoding="utf-8") != text:
@@ -243,7 +251,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--catalog", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--slim", action="store_true", help="without notes, dates and source texts")
+    parser.add_argument("--slim", action="store_true", help="without what no answer shows")
     parser.add_argument("--verbose", action="store_true", help="print what was embedded")
     args = parser.parse_args()
     try:
@@ -252,12 +260,12 @@ def main():
         for kind, folder in KINDS:
             entries = read_kind(args.catalog / folder)
             if args.slim:
-                entries = [(i, a, slim(o)) for i, a, o in entries]
+                entries = [(i, a, slim(o, NOT_NEEDED.get(kind, set()))) for i, a, o in entries]
             for _, _, entry in entries:
                 count_strings(entry, strings)
             kinds.append((kind, entries))
         strings.close()
-        size = write(kinds, strings, args.slim, args.out)
+        size = write(kinds, strings, args.out)
     except Broken as fault:
         print(f"embed_catalog: {fault}", file=sys.stderr)
         return 1

@@ -27,10 +27,6 @@ int compare_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
 }
 
-bool less_ignoring_case(std::string_view a, std::string_view b) {
-  return compare_ignoring_case(a, b) < 0;
-}
-
 const embedded::Table& table(Kind kind) { return embedded::kTables[size_t(kind)]; }
 
 // --- overlay -----------------------------------------------------------------------------------
@@ -139,27 +135,33 @@ json::Value expand(json::Value value, Expansion& state) {
 
 // --- embedded ------------------------------------------------------------------------------------
 
-const embedded::NameRow* find_embedded(Kind kind, std::string_view name) {
+// Number of the name, or nothing.
+std::optional<uint32_t> find_embedded(Kind kind, std::string_view name) {
   const embedded::Table& t = table(kind);
-  const embedded::NameRow* end = t.names + t.name_count;
-  const embedded::NameRow* row =
-      std::lower_bound(t.names, end, name, [](const embedded::NameRow& r, std::string_view wanted) {
-        return less_ignoring_case(view(r.name), wanted);
-      });
-  return row != end && compare_ignoring_case(view(row->name), name) == 0 ? row : nullptr;
+  uint32_t low = 0, high = t.name_count;  // the name is at `low` or behind, and before `high`
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    const int order = compare_ignoring_case(embedded::name(t, middle), name);
+    if (order == 0) return middle;
+    (order < 0 ? low : high) = order < 0 ? middle + 1 : middle;
+  }
+  return std::nullopt;
 }
 
-Result<json::Value> read_embedded(Kind kind, uint16_t entry) {
+std::string_view id_of(const embedded::Table& t, uint32_t entry) {
+  return embedded::name(t, t.ids[entry]);
+}
+
+Result<json::Value> read_embedded(Kind kind, uint32_t entry) {
   const embedded::Table& t = table(kind);
-  const std::string_view id = view(t.entries[entry].id);
+  const std::string_view id = id_of(t, entry);
   TRY_ASSIGN(json::Value coded,
-             json::parse(view(t.entries[entry].json), "catalog entry " + std::string(id)));
+             json::parse(view(t.json[entry]), "catalog entry " + std::string(id)));
   json::Value value = json::Value::object();
   value.set("id", id);
   json::Value aliases = json::Value::array();
   for (uint32_t i = 0; i < t.name_count; ++i) {
-    const std::string_view name = view(t.names[i].name);
-    if (t.names[i].entry == entry && name != id) aliases.push(name);
+    if (t.entries[i] == entry && i != t.ids[entry]) aliases.push(embedded::name(t, i));
   }
   if (!aliases.as_array().empty()) value.set("aliases", std::move(aliases));
   Expansion state;
@@ -180,7 +182,7 @@ std::vector<Candidate> candidates(Kind kind) {
   std::vector<Candidate> all;
   const embedded::Table& t = table(kind);
   for (uint32_t i = 0; i < t.name_count; ++i) {
-    all.push_back({view(t.names[i].name), t.names[i].entry});
+    all.push_back({embedded::name(t, i), t.entries[i]});
   }
   size_t entry = t.entry_count;
   for (const OverlayEntry& e : overlay().entries) {
@@ -230,27 +232,31 @@ Result<Entry> find(Kind kind, std::string_view id_or_alias) {
   if (const OverlayEntry* added = find_overlay(kind, id_or_alias, spelled)) {
     return Entry{added->id, std::string(spelled), added->value};
   }
-  const embedded::NameRow* row = find_embedded(kind, id_or_alias);
-  if (row == nullptr) return fail(unknown(kind, id_or_alias));
-  TRY_ASSIGN(json::Value value, read_embedded(kind, row->entry));
-  return Entry{std::string(view(table(kind).entries[row->entry].id)), std::string(view(row->name)),
+  const std::optional<uint32_t> at = find_embedded(kind, id_or_alias);
+  if (!at) return fail(unknown(kind, id_or_alias));
+  const embedded::Table& t = table(kind);
+  TRY_ASSIGN(json::Value value, read_embedded(kind, t.entries[*at]));
+  return Entry{std::string(id_of(t, t.entries[*at])), std::string(embedded::name(t, *at)),
                std::move(value)};
 }
 
 bool contains(Kind kind, std::string_view id_or_alias) {
   std::string_view spelled;
   return find_overlay(kind, id_or_alias, spelled) != nullptr ||
-         find_embedded(kind, id_or_alias) != nullptr;
+         find_embedded(kind, id_or_alias).has_value();
 }
 
 std::vector<std::string_view> ids(Kind kind) {
   std::vector<std::string_view> all;
   const embedded::Table& t = table(kind);
-  for (uint32_t i = 0; i < t.entry_count; ++i) all.push_back(view(t.entries[i].id));
+  for (uint32_t i = 0; i < t.entry_count; ++i) all.push_back(id_of(t, i));
   for (const OverlayEntry& e : overlay().entries) {
     if (e.kind == kind) all.push_back(e.id);
   }
-  std::stable_sort(all.begin(), all.end(), less_ignoring_case);
+  std::sort(all.begin(), all.end(), [](std::string_view a, std::string_view b) {
+    const int order = compare_ignoring_case(a, b);
+    return order != 0 ? order < 0 : a < b;
+  });
   // An overlay entry that replaces an embedded one is the same id.
   all.erase(std::unique(all.begin(), all.end(),
                         [](std::string_view a, std::string_view b) {
@@ -270,8 +276,8 @@ std::vector<std::string> nearest(Kind kind, std::string_view name, size_t count)
   std::vector<size_t> seen;
   for (const std::string& found : nearest_names(name, names, count * 8)) {
     if (kept.size() == count) break;
-    const auto candidate = std::find_if(all.begin(), all.end(),
-                                        [&](const Candidate& c) { return c.name == found; });
+    const auto candidate =
+        std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.name == found; });
     if (std::find(seen.begin(), seen.end(), candidate->entry) != seen.end()) continue;
     seen.push_back(candidate->entry);
     kept.push_back(found);

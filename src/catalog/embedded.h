@@ -1,5 +1,5 @@
 // The catalogs as tools/embed_catalog.py lays them down: tables that need no work at start-up.
-// Only catalog.cpp reads them.
+// Only catalog.cpp reads them. They are as small as they are because the page carries them too.
 #pragma once
 
 #include <cstdint>
@@ -7,29 +7,30 @@
 
 namespace vramwise::catalog::embedded {
 
-// A piece of text: chunk number, offset and length in it (a chunk is shorter than 64 KiB).
+// Where a text starts: chunk number and offset in it (a chunk is shorter than 64 KiB).
+struct Place {
+  uint16_t chunk;
+  uint16_t offset;
+};
+
 struct Text {
   uint16_t chunk;
   uint16_t offset;
   uint16_t length;
 };
 
-// An entry: its id and its JSON (without id and aliases, coded as the tool's header says).
-struct EntryRow {
-  Text id;
-  Text json;
-};
-
-// An id or alias, and which entry it names.
-struct NameRow {
-  Text name;
-  uint16_t entry;
-};
+// Names (ids and aliases) are sorted, ASCII case ignored, and stored one behind the other in blocks
+// of kBlock; only the start of a block is kept, the rest follows from the lengths.
+inline constexpr uint32_t kBlock = 16;
 
 struct Table {
-  const EntryRow* entries;  // sorted by id, ASCII case ignored
+  const Text* json;     // of each entry, sorted by id: without id and aliases, coded as the
+                        // header of the tool says
+  const uint16_t* ids;  // of each entry: which name is its id
   uint32_t entry_count;
-  const NameRow* names;     // sorted by name, ASCII case ignored
+  const Place* blocks;
+  const uint8_t* lengths;   // of each name
+  const uint16_t* entries;  // of each name: which entry it names
   uint32_t name_count;
 };
 
@@ -40,6 +41,13 @@ extern const uint32_t kStringCount;
 
 inline std::string_view view(const Text& text) {
   return std::string_view(kChunks[text.chunk] + text.offset, text.length);
+}
+
+inline std::string_view name(const Table& table, uint32_t index) {
+  const Place& block = table.blocks[index / kBlock];
+  uint32_t offset = block.offset;
+  for (uint32_t i = index - index % kBlock; i < index; ++i) offset += table.lengths[i];
+  return std::string_view(kChunks[block.chunk] + offset, table.lengths[index]);
 }
 
 }  // namespace vramwise::catalog::embedded

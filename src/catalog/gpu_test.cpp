@@ -16,8 +16,8 @@ TEST(Gpu, EveryCardOfTheCatalogReads) {
     EXPECT_FALSE(gpu->name.empty()) << id;
     EXPECT_FALSE(gpu->source.empty()) << id;
     // Nothing sees more than the box holds (in binary units), nor much less than half of it.
-    EXPECT_LE(gpu->total.count(), gpu->marketing.count() / 1000 * 1024 / 1000 * 1024 / 1000 * 1024 +
-                                      (int64_t{1} << 30))
+    EXPECT_LE(gpu->total.count(),
+              gpu->marketing.count() / 1000 * 1024 / 1000 * 1024 / 1000 * 1024 + (int64_t{1} << 30))
         << id;
     EXPECT_GT(gpu->total.count(), gpu->marketing.count() * 45 / 100) << id;
     EXPECT_GT(gpu->total_uncertainty.count(), 0) << id;

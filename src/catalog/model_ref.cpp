@@ -67,13 +67,14 @@ Result<ModelRef> load(std::string_view name) {
     next = text_of(entry.value, "base");
     if (json::Value* config = entry.value.find("config")) patches.push_back(std::move(*config));
   }
-  model.config = json::Value::object();
-  for (auto it = patches.rbegin(); it != patches.rend(); ++it) apply_patch(model.config, *it);
+  // The root's config is taken as it is: there a null is what config.json says.
+  model.config = patches.empty() ? json::Value::object() : std::move(patches.back());
+  for (size_t i = patches.size(); i > 1; --i) apply_patch(model.config, patches[i - 2]);
   if (model.confidence == "from memory") {
-    model.notes.assume("model_from_memory",
-                       "the shape of " + model.id + " is " + model.source +
-                           "; its config.json would settle it",
-                       model.source);
+    model.notes.assume(
+        "model_from_memory",
+        "the shape of " + model.id + " is " + model.source + "; its config.json would settle it",
+        model.source);
   }
   return model;
 }
@@ -157,7 +158,8 @@ void take_tag(Asked& asked) {
     const std::string part = asked.name.substr(dash + 1);
     const auto type = gguf_type(part);
     constexpr std::string_view kTuning[] = {"instruct", "it", "chat", "text", "qat", "base"};
-    const bool tuning = std::find(std::begin(kTuning), std::end(kTuning), part) != std::end(kTuning);
+    const bool tuning =
+        std::find(std::begin(kTuning), std::end(kTuning), part) != std::end(kTuning);
     if (!type && !tuning) return;
     if (type && asked.weights.empty()) asked.weights = *type;
     asked.name.resize(dash);
@@ -223,8 +225,9 @@ void assume_ollama_type(ModelRef& model, std::string_view name) {
   if (name.find(':') == std::string_view::npos || !model.weights.empty()) return;
   if (!model.quantization_config.is_null()) return;  // gpt-oss keeps its own format
   model.weights = ends_with(name, "-qat") ? "Q4_0" : "Q4_K_M";
-  model.notes.assume("ollama_file", quoted(name) + " is taken as the usual file of Ollama's library, " +
-                                        model.weights);
+  model.notes.assume(
+      "ollama_file",
+      quoted(name) + " is taken as the usual file of Ollama's library, " + model.weights);
 }
 
 Error not_listed(std::string_view ref, std::string_view left) {

@@ -43,7 +43,7 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
   const struct {
     std::string_view asked;
     std::string_view id;
-    std::string_view method;   // quant_method, empty: not quantised
+    std::string_view method;  // quant_method, empty: not quantised
     std::string_view weights;
   } cases[] = {
       // formats
@@ -115,8 +115,8 @@ TEST(ModelRef, NeverGuessesAnotherSize) {
     EXPECT_EQ(model.error().code, ErrorCode::not_found);
     EXPECT_FALSE(model.error().hints.empty());
   }
-  EXPECT_TRUE(vramwise::contains(resolve_model("Qwen/Qwen3-31B").error().hints.front(),
-                                 "Qwen/Qwen3-32B"));
+  EXPECT_TRUE(
+      vramwise::contains(resolve_model("Qwen/Qwen3-31B").error().hints.front(), "Qwen/Qwen3-32B"));
   EXPECT_FALSE(resolve_model("x.gguf"));
   EXPECT_FALSE(resolve_model(".gguf"));
   EXPECT_FALSE(resolve_model("-of-2.gguf"));
@@ -133,7 +133,8 @@ TEST(StoredFormat, KnowsTheTypesOfGgufFiles) {
   EXPECT_EQ(gguf_type("fp16"), "F16");
   EXPECT_EQ(gguf_type("bf16"), "BF16");
   EXPECT_EQ(gguf_type("MXFP4_MOE"), "MXFP4_MOE");
-  for (const std::string_view no : {"", "8b", "latest", "Q", "Q9_0", "Q4", "Q4_", "Q4_KM", "main"}) {
+  for (const std::string_view no :
+       {"", "8b", "latest", "Q", "Q9_0", "Q4", "Q4_", "Q4_KM", "main"}) {
     EXPECT_FALSE(gguf_type(no)) << no;
   }
 }

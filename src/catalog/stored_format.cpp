@@ -29,9 +29,9 @@ struct Rule {
 };
 
 // How llm-compressor writes a scheme. Ignored: the head, and the routers of experts.
-#define VRAMWISE_COMPRESSED(format, weights)                                                   \
-  R"({"quant_method":"compressed-tensors","format":")" format                                  \
-  R"(","config_groups":{"group_0":{"targets":["Linear"],"weights":)" weights                   \
+#define VRAMWISE_COMPRESSED(format, weights)                                 \
+  R"({"quant_method":"compressed-tensors","format":")" format                \
+  R"(","config_groups":{"group_0":{"targets":["Linear"],"weights":)" weights \
   R"(}},"ignore":["lm_head","re:.*mlp\\.gate$","re:.*router.*","re:.*vis(ion|ual).*"]})"
 
 constexpr std::string_view kFp8Block =
@@ -181,7 +181,7 @@ std::optional<std::string> gguf_type(std::string_view text) {
   if (at == 0 || at + 2 >= type.size()) return std::nullopt;
   if (type[at] < '1' || type[at] > '8' || type[at + 1] != '_') return std::nullopt;
   const std::vector<std::string_view> parts = split(type.substr(at + 2), '_');
-  constexpr std::string_view kParts[] = {"0",  "1", "K",  "S",   "M",  "L",
+  constexpr std::string_view kParts[] = {"0",  "1",  "K",   "S",   "M", "L",
                                          "XS", "XL", "XXS", "XXL", "NL"};
   for (const std::string_view part : parts) {
     bool known = false;

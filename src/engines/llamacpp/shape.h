@@ -9,6 +9,7 @@
 
 #include "base/note.h"
 #include "base/result.h"
+#include "engines/llamacpp/graph/weight_table.h"
 #include "model/model.h"
 #include "weights/gguf_model.h"
 
@@ -70,8 +71,10 @@ struct Shape {
 
   int64_t window = 0;             // of the sliding layers
   bool embedding_scaled = false, logit_softcap = false, residual_scaled = false;
-  int position_sections = 1;      // positions per token (4: multimodal rope)
-  bool tied_head = false;
+  int64_t position_sections = 1;  // positions per token (4: multimodal rope)
+  bool keeps_rollback = false;    // states keep snapshots for speculative decoding
+  bool tied_head = false;         // the file has no output.weight
+  WeightTable weights;            // which tensors the file has, and their types
 
   struct Latent {
     int64_t q_rank = 0, kv_rank = 0, nope = 0, rope = 0, value = 0;
@@ -95,7 +98,7 @@ struct Shape {
   int64_t short_conv = 0;         // kernel width
   struct PerLayer {
     int64_t width = 0;            // per-layer embeddings (Gemma 3n and 4)
-    int64_t streams = 0, rank = 0, coefficients = 0;  // AltUp streams, Laurel rank (Gemma 3n)
+    int64_t streams = 0, rank = 0;  // AltUp streams, Laurel rank (Gemma 3n)
     int64_t sparse_layers = 0;    // leading layers with activation sparsity (Gemma 3n)
   } per_layer;
 

@@ -19,12 +19,6 @@ int64_t rotation_width(int64_t head_dim) {
   return n;
 }
 
-bool keeps_rollback_states(const Shape& shape) {
-  const std::string& a = shape.architecture;
-  return a == "qwen35" || a == "qwen35moe" || a == "nemotron_h" || a == "nemotron_h_moe" ||
-         a == "deepseek4";
-}
-
 }  // namespace
 
 GraphInput GraphInput::with_batch(int64_t tokens_per_sequence) const {
@@ -46,7 +40,7 @@ Blocks::Blocks(Graph& graph, const GraphInput& input)
       rows(input.size.rows),
       streams(input.size.streams),
       flash(input.settings.flash),
-      snapshots(1 + (keeps_rollback_states(shape) ? input.settings.rollback : 0)),
+      snapshots(1 + (shape.keeps_rollback ? input.settings.rollback : 0)),
       weight_ids_(input.weights->size(), kNoTensor),
       cache_ids_(shape.layers.size() * kCacheKinds, kNoTensor) {}
 

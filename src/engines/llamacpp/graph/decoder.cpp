@@ -104,7 +104,8 @@ void build_decoder(Blocks& b) {
   if (shape.has_sliding()) in.cache[1] = b.cache_inputs(true);
   in.rows = b.row_ids();
 
-  const bool late = family_of(shape.architecture).late_rows && b.rules.late_row_selection;
+  const Family& family = family_of(shape.architecture);
+  const bool late = family.late_rows && b.rules.late_row_selection;
   const int32_t last = int32_t(shape.trunk_layers) - 1;
   for (int32_t i = 0; i <= last; ++i) {
     b.layer = i;
@@ -131,7 +132,7 @@ void build_decoder(Blocks& b) {
     y = feed_forward(b, y);
     if (l.post_ffn_norm) y = b.norm(Slot::post_ffw_norm, y, Blocks::Pin::no);
     if (shape.residual_scaled) y = g.scale(y);
-    x = g.add(y, middle);
+    x = family.residual_first ? g.add(middle, y) : g.add(y, middle);
   }
   Blocks::Head head;
   head.softcap = shape.logit_softcap;

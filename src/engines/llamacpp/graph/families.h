@@ -8,12 +8,25 @@
 
 namespace vramwise::engines::llamacpp {
 
+// What llama.cpp does for an architecture beyond what its layers show.
 struct Family {
   void (*build)(Blocks& blocks) = nullptr;
-  // Norms read all rows; the output rows are picked afterwards (see Rules::late_row_selection).
-  bool late_rows = false;
   // The graph was checked to the byte against llama.cpp itself. Others follow the nearest family.
   bool checked = false;
+  // Norms read all rows; the output rows are picked afterwards (see Rules::late_row_selection).
+  bool late_rows = false;
+  bool mtp_caches = true;        // MTP layers have attention caches like the others
+  bool keeps_rollback = false;   // recurrent snapshots for speculative decoding
+  bool temperature = false;      // layers without rope scale q by position
+  bool residual_scaled = false;
+  bool relu_squared = false;     // ungated feed-forwards
+  bool residual_first = false;   // residual + result: which memory the sum takes
+  bool output_first = false;     // creates the output before the embedding: a tied table is
+                                 // there twice even on the CPU alone
+  bool head_norm_is_embedding_norm = false;  // output norm stored as token_embd_norm
+  int64_t position_sections = 1;
+  int64_t sparse_layers = 0;     // leading layers with sparse activations
+  bool refuses_unequal_cache_types = false;  // latent caches: K and V share the memory
 };
 
 // Never fails: an architecture without an entry is built as a plain decoder.

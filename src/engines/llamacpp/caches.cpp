@@ -1,0 +1,114 @@
+#include "engines/llamacpp/caches.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "engines/llamacpp/graph/families.h"
+
+namespace vramwise::engines::llamacpp {
+namespace {
+
+constexpr int64_t kFloat = 4;
+
+int64_t times(int64_t a, int64_t b) { return saturating_multiply(a, b); }
+int64_t plus(int64_t a, int64_t b) { return saturating_add(a, b); }
+
+// Floats of a layer's state for one sequence: convolution or shift, and the state itself.
+int64_t state_floats(const Shape& shape, MixerKind kind) {
+  const Shape::Ssm& m = shape.ssm;
+  switch (kind) {
+    case MixerKind::mamba1: return plus(times(m.conv - 1, m.inner), times(m.state, m.inner));
+    case MixerKind::mamba2:
+    case MixerKind::delta:
+      return plus(times(m.conv - 1, m.inner + 2 * m.groups * m.state), times(m.state, m.inner));
+    case MixerKind::kimi_delta: {
+      const int64_t inner = times(shape.kimi.heads, shape.kimi.dim);
+      return plus(times(3 * (shape.kimi.conv - 1), inner), times(shape.kimi.dim, inner));
+    }
+    case MixerKind::short_conv: return times(shape.hidden, shape.short_conv - 1);
+    case MixerKind::rwkv:
+      return plus(times(shape.rwkv.shifts, shape.hidden),
+                  times(shape.hidden, shape.rwkv.head_size));
+    case MixerKind::none:
+    case MixerKind::attention:
+    case MixerKind::latent: return 0;
+  }
+  return 0;
+}
+
+// Bytes of one cell of a layer: keys, values, indexer keys.
+int64_t cell_bytes(const Shape& shape, const LayerShape& l, const ContextSettings& s) {
+  if (l.mixer == MixerKind::latent && shape.latent.absorbed) {
+    int64_t bytes = bytes_of_row(s.type_k, shape.latent.kv_rank + shape.latent.rope);
+    if (l.indexer) bytes = plus(bytes, bytes_of_row(s.type_k, shape.indexer.dim));
+    return bytes;
+  }
+  const int64_t values = s.flash ? times(l.kv_heads, l.value_dim) : shape.widest_value_row();
+  return plus(bytes_of_row(s.type_k, times(l.kv_heads, l.key_dim)), bytes_of_row(s.type_v, values));
+}
+
+bool owns_cache(const Shape& shape, size_t layer) {
+  if (shape.layers[layer].cache_of != int32_t(layer)) return false;
+  return int64_t(layer) < shape.trunk_layers || shape.mtp_caches;
+}
+
+}  // namespace
+
+std::vector<LayerCache> layer_caches(const Shape& shape, const ContextSettings& settings,
+                                     const ContextSize& size) {
+  std::vector<LayerCache> caches(shape.layers.size());
+  const int64_t snapshots = 1 + (shape.keeps_rollback ? settings.rollback : 0);
+  for (size_t i = 0; i < shape.layers.size(); ++i) {
+    const LayerShape& l = shape.layers[i];
+    const bool draft_layer = int64_t(i) >= shape.trunk_layers;
+    if (settings.draft_head && !draft_layer) continue;
+    if (owns_cache(shape, i) || (settings.draft_head && l.cache_of == int32_t(i))) {
+      const int64_t cells =
+          times(size.streams, l.sliding ? size.sliding_cells : size.cells);
+      (l.sliding ? caches[i].sliding : caches[i].full) =
+          times(cells, cell_bytes(shape, l, settings));
+    }
+    if (!draft_layer) {
+      caches[i].recurrent =
+          times(times(kFloat, state_floats(shape, l.state())), times(size.sequences, snapshots));
+    }
+  }
+  return caches;
+}
+
+int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < shape.layers.size(); ++i) {
+    if (owns_cache(shape, i) && !shape.layers[i].sliding) {
+      bytes = plus(bytes, cell_bytes(shape, shape.layers[i], settings));
+    }
+  }
+  return bytes;
+}
+
+std::string cache_refusal(const Shape& shape, const ContextSettings& s) {
+  const Family& family = family_of(shape.architecture);
+  if (is_quantized(s.type_v) && !s.flash) {
+    return "llama_init_from_model: quantized V cache requires flash_attn to be enabled";
+  }
+  if (family.refuses_unequal_cache_types && shape.latent.absorbed && shape.is_latent() &&
+      s.type_k != s.type_v) {
+    return "llama_init_from_model: MLA models require the same type for the K and V caches";
+  }
+  if (!s.flash) return {};
+  for (const LayerShape& l : shape.layers) {
+    if (!l.keeps_attention() || l.mixer != MixerKind::attention) continue;
+    const auto refuse = [](char which, weights::GgmlType type, int64_t dim) {
+      return std::string("llama_init_from_model: ") + which + " cache type " +
+             to_lower(weights::info(type).name) + " with block size " +
+             format_integer(block_elements(type)) + " does not divide n_embd_head_" +
+             (which == 'K' ? "k=" : "v=") + format_integer(dim);
+    };
+    if (l.key_dim % block_elements(s.type_k) != 0) return refuse('K', s.type_k, l.key_dim);
+    if (l.value_dim % block_elements(s.type_v) != 0) return refuse('V', s.type_v, l.value_dim);
+  }
+  return {};
+}
+
+}  // namespace vramwise::engines::llamacpp
