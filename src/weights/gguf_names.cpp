@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "weights/gguf_rwkv.h"
 #include "weights/matrix.h"
 
 namespace vramwise::weights {
@@ -409,6 +410,10 @@ std::vector<GgufPiece> gguf_pieces(const model::Model& model, const Tensor& tens
     case Part::vision:
     case Part::audio:
     case Part::projector: return {};
+  }
+  if (quirks.rwkv_names && tensor.layer >= 0) {
+    std::vector<GgufPiece> own = rwkv_pieces(tensor);
+    if (!own.empty()) return own;
   }
   std::vector<GgufPiece> pieces = pieces_of(model, tensor, quirks);
   if (tensor.layer >= 0) {
