@@ -36,8 +36,33 @@ Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rul
       cpu_profile(profile, request.devices.empty() ? Backend::cpu : hardware.backend));
 }
 
+// Split mode tensor joins the devices to one: measured as one, shared out evenly.
+Budget Budgeter::measure_joined(const ContextSettings& context, const PlacementSettings& placement,
+                                Pass pass) {
+  PlacementSettings one = placement;
+  one.split = SplitMode::none;
+  one.tensor_split.assign(devices(), 0.0);
+  one.tensor_split.front() = 1.0;
+  Budget b = measure(context, one, pass, Pipeline::off);
+  const int64_t n = int64_t(devices());
+  for (auto* sizes : {&b.model, &b.full, &b.sliding, &b.recurrent, &b.draft_cache}) {
+    const int64_t whole = sizes->front();
+    for (size_t d = 0; d < devices(); ++d) (*sizes)[d] = ceil_div(whole, n);
+  }
+  for (size_t d = 1; d < devices(); ++d) {
+    b.compute[d] = b.compute.front();
+    b.draft_compute[d] = b.draft_compute.front();
+    b.placement.expert_bytes[d] = 0;
+  }
+  b.placement.expert_bytes.front() = 0;
+  return b;
+}
+
 Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings& placement,
                          Pass pass, Pipeline pipeline) {
+  if (placement.split == SplitMode::tensor && devices() > 1) {
+    return measure_joined(context, placement, pass);
+  }
   Budget b;
   const size_t count = backends_.size();
   const std::vector<double>& shares =

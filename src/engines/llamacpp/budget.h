@@ -47,6 +47,9 @@ class Budgeter {
   const Shape& shape() const { return shape_; }
 
  private:
+  Budget measure_joined(const ContextSettings& context, const PlacementSettings& placement,
+                        Pass pass);
+
   const Shape& shape_;
   const weights::GgufModel& gguf_;
   const Rules& rules_;
