@@ -60,8 +60,9 @@ Builder::Builder(const Fields& top, const Fields& text, const ClassDefaults& def
 Result<Model> Builder::finish() {
   if (text_.fault()) return fail(*text_.fault());
   if (parameter_count(model_) > kLargestExactInteger) {
-    return fail(text_.reader().error(
-        ErrorCode::too_large, "the config describes more than 2^53 parameters, which no model has"));
+    return fail(
+        text_.reader().error(ErrorCode::too_large,
+                             "the config describes more than 2^53 parameters, which no model has"));
   }
   model_.notes.append(text_.notes());
   return std::move(model_);

@@ -15,8 +15,8 @@ std::optional<Fields> Fields::section(Keys keys) const {
   const auto inner = reader_.find(keys);
   if (!inner) return std::nullopt;
   if (!inner->is_object()) {
-    fail(inner->error(ErrorCode::invalid_input, "'" + std::string(*keys.begin()) +
-                                                    "' is not an object"));
+    fail(inner->error(ErrorCode::invalid_input,
+                      "'" + std::string(*keys.begin()) + "' is not an object"));
     return std::nullopt;
   }
   return Fields(*inner, state_);
@@ -112,10 +112,10 @@ bool fits_layers(const Fields& fields, Keys keys, std::vector<T>& values, int64_
   if (values.empty() || fields.failed()) return false;
   if (int64_t(values.size()) < layers) {
     const auto list = fields.reader().find(keys);
-    fields.fail(list->error(ErrorCode::inconsistent,
-                            "'" + std::string(*keys.begin()) + "' has " +
-                                format_integer(int64_t(values.size())) + " entries for " +
-                                format_integer(layers) + " layers"));
+    fields.fail(list->error(ErrorCode::inconsistent, "'" + std::string(*keys.begin()) + "' has " +
+                                                         format_integer(int64_t(values.size())) +
+                                                         " entries for " + format_integer(layers) +
+                                                         " layers"));
     return false;
   }
   values.resize(size_t(layers));

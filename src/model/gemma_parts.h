@@ -7,8 +7,8 @@
 
 namespace vramwise::model {
 
-// The layer whose cache each layer uses: its own, except that the last `shared` layers use that of the
-// last owning layer of their kind.
+// The layer whose cache each layer uses: its own, except that the last `shared` layers use that of
+// the last owning layer of their kind.
 std::vector<int64_t> cache_owners(const std::vector<std::string>& types, int64_t shared);
 
 }  // namespace vramwise::model

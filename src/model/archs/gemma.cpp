@@ -62,8 +62,7 @@ Result<Model> build_gemma3(const json::Reader& config) {
   b.model().max_positions = text.extent_or({"max_position_embeddings"}, 131072);
   b.model().embedding_scaled = true;
   const int64_t window = text.extent_or({"sliding_window"}, 4096);
-  const int64_t every =
-      text.small_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+  const int64_t every = text.small_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
   const std::vector<std::string> types = layer_types(text, text.layers(), every);
   LlamaLike options;
   options.heads = {.kv_heads = 4, .head_dim = 256};
