@@ -128,7 +128,7 @@ void fill_tower(const model::Model& model, const Given& given, int64_t d, VllmSh
 
 void fill_activations(const model::Model& model, const weights::Weights& weights,
                       const Given& given, const Decided& decided, const Profile& profile,
-                      const Circumstances& now, int multiprocessors, VllmShape& shape) {
+                      int multiprocessors, VllmShape& shape) {
   const Widths w = widths_of(model, given);
   const int64_t d = dtype_bytes(decided.plain);
   const int64_t hidden = model.hidden_size;
@@ -160,7 +160,6 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
     shape.stays_per_length = profile.indexer_rows * kIndexRowBytes / w.index_stride;
   }
   fill_tower(model, given, d, shape);
-  (void)now;
 }
 
 }  // namespace vramwise::engines::vllm

@@ -15,6 +15,6 @@ namespace vramwise::engines::vllm {
 // sampler branch meets logged peaks within 1 %, the layer branch within 10 %.
 void fill_activations(const model::Model& model, const weights::Weights& weights,
                       const Given& given, const Decided& decided, const Profile& profile,
-                      const Circumstances& now, int multiprocessors, VllmShape& shape);
+                      int multiprocessors, VllmShape& shape);
 
 }  // namespace vramwise::engines::vllm

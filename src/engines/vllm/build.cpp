@@ -118,7 +118,7 @@ CacheKinds kinds_of(const std::vector<LayerCache>& caches) {
 }
 
 GroupingRules grouping_rules(const Given& given, const Decided& decided, const Profile& profile,
-                             const Circumstances& now, const std::vector<LayerCache>& caches) {
+                             const std::vector<LayerCache>& caches) {
   const CacheKinds kinds = kinds_of(caches);
   GroupingRules rules;
   if (kinds.latent && kinds.sparse) {
@@ -163,7 +163,6 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
   } else if (given.state_mode.empty() && decided.prefix_caching && profile.state_caching_aligns) {
     rules.state_mode = StateMode::aligned;
   }
-  (void)now;
   return rules;
 }
 
@@ -284,7 +283,7 @@ Result<Build> build(const Question& q, Notes& notes) {
     notes.warn("no_prediction_layers",
                "the model's config names no multi-token-prediction layers; none are counted");
   }
-  const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, b.now, caches);
+  const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, caches);
   const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
   const CacheKinds kinds = kinds_of(caches);
   TRY_ASSIGN(const std::vector<StageRange> ranges, stage_ranges(*q.model, b.given));
@@ -306,22 +305,20 @@ Result<Build> build(const Question& q, Notes& notes) {
     stage.weights = rank_weights(*q.model, *q.weights, layout, rules);
     stage.shape.weights = stage.weights.total() - std::min(stage.weights.total(), b.given.offload);
     if (q.model->vision && !b.given.language_only && layout.first_stage) {
-      stage.deepstack_per_token = Bytes(q.model->vision->deepstack_layers * q.model->hidden_size *
-                                        dtype_bytes(b.decided.plain));
-      stage.shape.weights_per_batch_token = stage.deepstack_per_token;
+      stage.shape.weights_per_batch_token = Bytes(
+          q.model->vision->deepstack_layers * q.model->hidden_size * dtype_bytes(b.decided.plain));
     }
     // Sparse attention keeps the chosen positions of every token of a batch, once for all layers.
     stage.shape.weights_per_batch_token += Bytes(chosen_positions(*q.model) * 4);
     // The last stage also runs the drafter's layers, which stand behind the trunk.
     const auto end = int32_t(layout.last_stage ? kInt64Max >> 33 : ranges[i].end);
     stage.pool = lay_out(caches, grouping, b.profile, int32_t(ranges[i].first), end, stage.shape);
-    fill_activations(*q.model, *q.weights, b.given, b.decided, b.profile, b.now, multiprocessors,
+    fill_activations(*q.model, *q.weights, b.given, b.decided, b.profile, multiprocessors,
                      stage.shape);
     if (!layout.last_stage) stage.shape.samples = false;
     fill_overheads(q, b.given, b.profile, ranges[i], kinds.sparse || kinds.pooled, stage.shape);
     b.stages.push_back(std::move(stage));
   }
-  b.estimate_charged = b.stages.front().shape.graphs_charged;
   return b;
 }
 
