@@ -3,7 +3,7 @@
 
 usage: embed_catalog.py --catalog DIR --out FILE.cpp [--slim] [--verbose]
 
-Reads DIR/{gpus,models,weights,engines,instances}/**/*.json, one thing per file, and writes the
+Reads DIR/{gpus,models,weights,engines,instances,options}/**/*.json, one thing per file, and writes the
 tables declared in src/catalog/embedded.h. Nothing is parsed at start-up: a lookup is a binary
 search over names, and only the entry asked for is parsed. To keep the program (and the page, which
 carries the same tables deflated) small, the text is minified and three things are coded; the reader
@@ -28,7 +28,7 @@ import pathlib
 import sys
 
 KINDS = [("gpu", "gpus"), ("model", "models"), ("weights", "weights"), ("engine", "engines"),
-         ("instance", "instances")]
+         ("instance", "instances"), ("options", "options")]
 CHUNK = 60_000  # bytes in one string literal: compilers need not take more than 65,536
 BLOCK = 16  # names between two offsets, see embedded.h
 FACT_KEYS = ("value", "unit", "source", "checked", "confidence")
@@ -259,6 +259,9 @@ def main():
         strings = Strings()
         for kind, folder in KINDS:
             entries = read_kind(args.catalog / folder)
+            if args.slim and kind == "options":
+                # Defaults and effects of options, which only people read, stand in entries of their own.
+                entries = [e for e in entries if not e[0].endswith("/about")]
             if args.slim:
                 entries = [(i, a, slim(o, NOT_NEEDED.get(kind, set()))) for i, a, o in entries]
             for _, _, entry in entries:

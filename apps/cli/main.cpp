@@ -12,6 +12,7 @@
 #include "apps/cli/options.h"
 #include "apps/cli/terminal.h"
 #include "base/text.h"
+#include "engines/launch_command.h"
 #include "host/files.h"
 #include "json/parse.h"
 #include "report/text.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int kUsage = 2;
 constexpr int64_t kRequestLimit = int64_t{64} << 20;
+constexpr int64_t kLineLimit = int64_t{1} << 20;
 
 struct Output {
   std::string color = "auto";
@@ -45,6 +47,8 @@ struct Question {
   std::string ask;
   std::string model;
   std::string request_file;
+  std::string line;       // an engine's launch line, from behind `--`
+  std::string line_file;  // or from a file: a script, a compose file, a manifest
   json::Value extra = json::Value::object();  // members of one ask alone
   // One slot per option row; deque because CLI11 keeps references.
   std::deque<std::vector<std::string>> values;
@@ -107,6 +111,11 @@ Result<json::Value> build_request(const Question& question) {
     }
     request.set("model", std::move(model));
   }
+  if (!question.line.empty()) request.set("line", question.line);
+  if (!question.line_file.empty()) {
+    TRY_ASSIGN(const std::string text, host::read_file(question.line_file, kLineLimit));
+    request.set("line", text);
+  }
   for (const json::Member& member : question.extra.as_object()) {
     if (request.find(member.key) == nullptr) request.set(member.key, member.value);
   }
@@ -164,6 +173,11 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
+  command
+      .add_option("--line", question.line_file,
+                  "launch line, script, compose file or manifest to read; - reads standard input")
+      ->type_name("FILE")
+      ->group("Engine");
   command.add_option("--request", question.request_file, "a JSON request; - reads standard input")
       ->type_name("FILE")
       ->group("Output");
@@ -214,6 +228,8 @@ constexpr const char* kExamples =
     "  vramwise plan llama-3.1-70b --weights Q4_K_M --engine llama.cpp \\\n"
     "      --gpu h100-sxm --ctx 64k --concurrency 2\n"
     "  vramwise plan Qwen/Qwen3-30B-A3B --gpu rtx-5090 --ctx 32k\n"
+    "  vramwise plan --gpu h100-sxm -- vllm serve Qwen/Qwen3-30B-A3B \\\n"
+    "      --tensor-parallel-size 2 --max-model-len 32768 --kv-cache-dtype fp8\n"
     "  vramwise explain ./config.json --gpu a100-sxm4-80 --count 2\n"
     "  vramwise inspect deepseek-v3\n"
     "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
@@ -239,17 +255,18 @@ int run(int argc, char** argv) {
       add_question("plan", "budget, verdict, capacity and what would help"),
       add_question("explain", "every row of the budget with its formula, numbers and source"),
       add_question("inspect", "a model: exact parameters, tensors, cache of each layer"),
+      add_question("launch", "what an engine's launch line says, option by option"),
       add_question("max", "the largest context, concurrency, batch, … that fits"),
       add_question("gpus", "which GPUs hold it, cheapest first"),
       add_question("models", "which models of the catalog a GPU holds"),
   };
   std::string max_of = "context";
-  asks[3]
+  asks[4]
       ->add_option("--of", max_of, "context, concurrency, batch, lora or weights (default context)")
       ->type_name("WHAT")
       ->group("Question");
   int max_count = 0;
-  asks[4]
+  asks[5]
       ->add_option("--max-count", max_count, "most GPUs of one kind (default 8)")
       ->check(CLI::Range(1, 64))
       ->type_name("N")
@@ -265,6 +282,19 @@ int run(int argc, char** argv) {
   std::string batch_file;
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
   batch->add_option("FILE", batch_file, "requests, one a line; - reads standard input")->required();
+
+  // Everything behind `--` is an engine's own line, not ours.
+  std::string launch_line;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    for (int k = i + 1; k < argc; ++k) {
+      if (k > i + 1) launch_line += ' ';
+      // One word is a whole line that the shell kept together.
+      launch_line += argc == i + 2 ? std::string(argv[k]) : engines::shell_quoted(argv[k]);
+    }
+    argc = i;
+    break;
+  }
 
   try {
     app.parse(argc, argv);
@@ -285,7 +315,9 @@ int run(int argc, char** argv) {
     if (!asks[i]->parsed()) continue;
     if (questions[i].ask == "max") questions[i].extra.set("of", max_of);
     if (max_count > 0) questions[i].extra.set("max_count", max_count);
+    questions[i].line = launch_line;
     if (questions[i].model.empty() && questions[i].request_file.empty() &&
+        questions[i].line.empty() && questions[i].line_file.empty() &&
         questions[i].ask != "models") {
       std::cerr << "error: no model given\n  help: vramwise " << questions[i].ask
                 << " MODEL …, or --request FILE\n  help: vramwise catalog models\n";

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/answer.h"
+#include "api/line.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "model/from_config.h"
@@ -15,6 +16,10 @@ namespace {
 using json::Value;
 
 Result<Value> ask_plan(const json::Reader& request, const Value& id) {
+  if (request.has("line")) {
+    TRY_ASSIGN(const Value filled, request_from_line(request));
+    return ask_plan(json::Reader(filled, "request"), id);
+  }
   TRY_ASSIGN(const plan::Request question, plan::read_request(request));
   TRY_ASSIGN(const plan::Plan plan, plan::make_plan(question));
   return plan_answer(id, plan);
@@ -110,7 +115,8 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
 
 constexpr std::array kAsks = {Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare},
                               Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},
-                              Ask{"inspect", ask_inspect}, Ask{"max", ask_max},
+                              Ask{"inspect", ask_inspect}, Ask{"launch", ask_launch},
+    Ask{"max", ask_max},
                               Ask{"models", ask_models},   Ask{"plan", ask_plan}};
 
 }  // namespace

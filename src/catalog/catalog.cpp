@@ -202,6 +202,7 @@ std::string_view spoken(Kind kind) {
     case Kind::weights: return "weight format";
     case Kind::engine: return "engine";
     case Kind::instance: return "instance";
+    case Kind::options: return "option table";
   }
   return "entry";
 }
@@ -215,6 +216,7 @@ std::string_view to_string(Kind kind) {
     case Kind::weights: return "weights";
     case Kind::engine: return "engine";
     case Kind::instance: return "instance";
+    case Kind::options: return "options";
   }
   return "gpu";
 }

@@ -117,6 +117,8 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
     TRY_ASSIGN(catalog::ModelRef ref, catalog::resolve_model(spec.ref));
     config = std::move(ref.config);
     source = "catalog entry " + ref.id;
+    // A short alias stands for the repository; a repository's own name is kept as given.
+    if (!contains(id, "/")) id = ref.id;
     weights_of_ref = ref.weights;
     if (!ref.quantization_config.is_null()) {
       config.set("quantization_config", std::move(ref.quantization_config));

@@ -11,11 +11,11 @@ std::string inspect_text(const Value& answer, const Style& style) {
   const Value& inspect = member(answer, "inspect");
   const int64_t total = integer(model, "parameters");
   const int64_t active = integer(model, "active_parameters");
-  std::string out =
-      paint(style, Ink::bold, text(model, "id")) + " has " + format_grouped(total) + " parameters";
-  if (active != total) out += ", " + format_grouped(active) + " active per token";
-  out += ", and takes " + size_text(style, integer(model, "tensor_bytes")) + " as " +
-         text(model, "weights") + "\n\n";
+  std::string sentence = text(model, "id") + " has " + format_grouped(total) + " parameters";
+  if (active != total) sentence += ", " + format_grouped(active) + " active per token";
+  sentence += ", and takes " + size_text(style, integer(model, "tensor_bytes")) + " as " +
+              text(model, "weights");
+  std::string out = paint(style, Ink::bold, wrap(sentence, style.width, 2)) + "\n\n";
   const auto fact = [&](std::string_view label, const std::string& value) {
     out += "  " + pad_right(label, 22) + value + "\n";
   };

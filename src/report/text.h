@@ -29,5 +29,7 @@ std::string max_text(const json::Value& answer, const Style& style);
 std::string gpus_text(const json::Value& answer, const Style& style);
 std::string models_text(const json::Value& answer, const Style& style);
 std::string compare_text(const json::Value& answer, const Style& style);
+// What was read out of a launch line.
+std::string launch_text(const json::Value& answer, const Style& style);
 
 }  // namespace vramwise::report

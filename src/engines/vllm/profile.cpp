@@ -38,7 +38,7 @@ void read_cache(Facts& facts, const Circumstances& now, Profile& p) {
   p.state_alignment = facts.integer("state_alignment");
   p.latent_state_alignment = facts.integer("latent_state_alignment");
   p.pooled_state_alignment = facts.integer("pooled_state_alignment");
-  p.pooled_extra_pages = facts.integer("pooled_extra_pages");
+  p.side_extra_pages = facts.integer("side_extra_pages");
 }
 
 void read_activations(Facts& facts, const Circumstances& now, Profile& p) {

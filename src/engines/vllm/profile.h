@@ -42,7 +42,7 @@ struct Profile {
   int64_t block_tokens = 0, latent_block_tokens = 0, sparse_block_tokens = 0,
           compressed_block_tokens = 0;
   int64_t state_alignment = 0, latent_state_alignment = 0, pooled_state_alignment = 0;
-  int64_t pooled_extra_pages = 0;
+  int64_t side_extra_pages = 0;
 
   // Activations
   int64_t sampler_bytes = 0;          // per sequence and vocabulary entry
