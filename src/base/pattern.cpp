@@ -431,6 +431,38 @@ class PatternRun {
   std::vector<bool> tried_;
 };
 
+// The longest run of bytes that every match contains: most names fail on it alone. Walks the steps
+// that cannot be avoided: over optional pieces, and over alternatives to where they meet.
+void Pattern::find_required() {
+  if (ignore_case_) return;
+  std::string run;
+  const auto close = [&] {
+    if (run.size() > required_.size()) required_ = run;
+    run.clear();
+  };
+  for (size_t i = 0; i < program_.size();) {
+    const Step& s = program_[i];
+    if (s.op == Op::byte) {
+      run += char(s.a);
+      ++i;
+      continue;
+    }
+    close();
+    if (s.op == Op::accept || s.op == Op::jump) break;
+    if (s.op == Op::look || s.op == Op::look_not) {
+      i = size_t(s.a);
+    } else if (s.op == Op::split && s.a > int32_t(i)) {
+      // x? and x* go on at b. The jump in front of b that ends a first alternative leads further.
+      const Step& last = program_[size_t(s.b) - 1];
+      const bool alternatives = last.op == Op::jump && last.a >= s.b;
+      i = size_t(alternatives ? last.a : s.b);
+    } else {
+      ++i;
+    }
+  }
+  close();
+}
+
 Result<Pattern> Pattern::compile(std::string_view expression) {
   if (expression.size() > kMaxExpression) {
     return fail(ErrorCode::too_large, "pattern longer than 4096 bytes");
@@ -442,11 +474,12 @@ Result<Pattern> Pattern::compile(std::string_view expression) {
                 "pattern \"" + std::string(expression.substr(0, 80)) + "\": " + compiler.fault() +
                     " at character " + format_integer(int64_t(compiler.at()) + 1));
   }
+  pattern.find_required();
   return pattern;
 }
 
 bool Pattern::search(std::string_view text) const {
-  if (text.size() > kMaxText) return false;
+  if (text.size() > kMaxText || !contains(text, required_)) return false;
   PatternRun run(*this, text);
   for (size_t start = 0; start <= text.size(); ++start) {
     if (run.accepts(0, start, false)) return true;
@@ -455,11 +488,13 @@ bool Pattern::search(std::string_view text) const {
 }
 
 bool Pattern::match_start(std::string_view text) const {
-  return text.size() <= kMaxText && PatternRun(*this, text).accepts(0, 0, false);
+  return text.size() <= kMaxText && contains(text, required_) &&
+         PatternRun(*this, text).accepts(0, 0, false);
 }
 
 bool Pattern::match_all(std::string_view text) const {
-  return text.size() <= kMaxText && PatternRun(*this, text).accepts(0, 0, true);
+  return text.size() <= kMaxText && contains(text, required_) &&
+         PatternRun(*this, text).accepts(0, 0, true);
 }
 
 }  // namespace vramwise

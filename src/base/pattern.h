@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,7 +59,10 @@ class Pattern {
     bool has(unsigned char c) const { return bits[c >> 6] >> (c & 63) & 1; }
   };
 
+  void find_required();
+
   std::vector<Step> program_;
+  std::string required_;  // must be in the text for a match; empty: not known
   std::vector<Set> sets_;
   bool ignore_case_ = false;
 };

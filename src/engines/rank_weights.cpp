@@ -199,6 +199,9 @@ class Loader {
     p.scheme = nullptr;
   }
   Bytes matrix(const Scheme& scheme, int64_t in, int64_t out, Kernel kernel) const {
+    if (scheme.kind == SchemeKind::nvfp4 && rules_.second_scales) {
+      return weights::loaded(scheme, in, out, kernel) + Bytes(ceil_div(in, 16) * out);
+    }
     if (scheme.kind != SchemeKind::plain) return weights::loaded(scheme, in, out, kernel);
     return Bytes(saturating_multiply(in, out)) * element_bytes(scheme);
   }

@@ -46,6 +46,7 @@ struct LoadRules {
   int64_t mtp_layers = 0;               // multi-token-prediction layers in use
   bool absorbed_latent = true;          // keep 16-bit copies of kv_up for the absorbed form of MLA
   bool value_copies = true;             // a V matrix of its own where V is the K projection
+  bool second_scales = false;           // NVFP4 block scales stay beside their swizzled copy
   int64_t lora_slots = 0, lora_rank = 0;
 };
 

@@ -46,6 +46,8 @@ bool is_linear(const Tensor& tensor, const Plan& plan) {
     case Role::recurrent_out: return plan.covers_recurrent;
     // weights_proj (heads of the indexer) is kept in full precision by every producer met so far.
     case Role::indexer: return plan.covers_latent && !contains(tensor.name, "weights_proj");
+    // DeepSeek-V4's pair of square matrices; the wide eh_proj and fc of others stay.
+    case Role::mtp_projection: return tensor.shape.rank == 2 && tensor.shape[0] == tensor.shape[1];
     case Role::output_head: return plan.covers_head && tensor.part != Part::mtp;
     case Role::token_embedding: return plan.covers_embeddings && tensor.part != Part::mtp;
     default: return false;

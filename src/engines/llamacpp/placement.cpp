@@ -108,6 +108,22 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
       p.repacked_bytes = saturating_add(p.repacked_bytes, t.bytes().count());
     }
   };
+  // Row split: the rows of a matrix over all devices, in whole granules; the rest of the layer stays.
+  const bool by_rows = settings.split == SplitMode::row && devices > 1;
+  const auto add_rows = [&](int16_t home, const GgufTensor& t) {
+    if (!by_rows || home == p.cpu || t.extent[1] <= 1 || t.extent[2] > 1) return add(home, t);
+    constexpr int64_t kGranule = 128;  // ggml-cuda, get_row_rounding: 64 or 128 by the kernel
+    const int64_t rows = t.extent[1], row = t.bytes().count() / rows;
+    int64_t from = 0;
+    for (int16_t d = 0; d < devices; ++d) {
+      const double share = sum > 0 ? shares_up_to[size_t(d)] / sum : double(d + 1) / devices;
+      int64_t to = d + 1 == devices ? rows : int64_t(double(rows) * share) / kGranule * kGranule;
+      to = std::clamp(to, from, rows);
+      int64_t& total = p.model_bytes[size_t(d)];
+      total = saturating_add(total, saturating_multiply(row, to - from));
+      from = to;
+    }
+  };
   const auto overridden = [&](std::string_view name, int32_t layer) -> int16_t {
     for (const PlacementSettings::Override& o : settings.overrides) {
       if (o.pattern.search(name)) return o.device;
@@ -135,9 +151,9 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
         }
       }
     } else if (t.layer >= 0) {
-      if (device < 0 && t.layer < layers) device = p.layer_device[size_t(t.layer)];
-      if (device < 0) device = p.cpu;
-      add(device, t);
+      const bool named = device >= 0;
+      if (!named) device = t.layer < layers ? p.layer_device[size_t(t.layer)] : p.cpu;
+      named ? add(device, t) : add_rows(device, t);
     } else if (starts_with(name, "rope_f")) {
       // One copy in every kind of memory that layers live in.
       std::vector<char> seen(backends.size(), 0);
