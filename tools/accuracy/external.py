@@ -135,7 +135,11 @@ def hardware(case):
     if total:
         found["total_bytes"] = int(total * GIB)
     if not card and not total:
-        found["gpu"] = "h100-sxm"  # any: only figures that no card enters are taken from such a case
+        size = re.search(r"(\d+) ?GB", case.get("gpu") or "")
+        if size:  # "24GB class": an unknown card of about that size
+            found["total_bytes"] = int(int(size.group(1)) * 0.98 * GIB)
+        else:
+            found["gpu"] = "h100-sxm"  # any: only figures that no card enters are taken from such a case
     free = observed.get("free_at_start_gib")
     if free and total and observed.get("oom") and not observed.get("weights_gib"):
         found["used_bytes"] = max(0, int((total - free) * GIB))  # others hold a part of the card

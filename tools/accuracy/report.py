@@ -3,7 +3,7 @@ import datetime
 import textwrap
 
 from .figures import Bars, Figure, Verdicts, summary
-from .groups import card, family, version_range
+from .groups import RANGES, card, family, version_range
 
 WIDTH = 100
 
@@ -63,7 +63,9 @@ class Groups:
             for row in figure.rows if rows is None else rows:
                 groups.setdefault(self.of(grouping, row.case), []).append(row)
             if len(groups) > 1:
-                found[grouping] = dict(sorted(groups.items()))
+                order = [name for ranges in RANGES.values() for _, name in ranges]
+                found[grouping] = dict(sorted(groups.items(), key=lambda g: (
+                    order.index(g[0]) if g[0] in order else len(order), g[0])))
         return found
 
 

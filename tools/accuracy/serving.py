@@ -22,6 +22,13 @@ def of_engine(cases, engine, figure, *measured):
 
 def given_memory(planner, cases):
     """vLLM's cache arithmetic alone: the logged cache memory is given."""
+    count = Figure("vllm", "blocks, cache memory given", "", groups=("version",))
+    chosen = of_engine(cases, "vllm", "pool, cache memory given", "cache_memory", "blocks")
+    asked = [with_options(c.request, kv_cache_memory_bytes=int(c.printed("cache_memory").value)) for c in chosen]
+    for case, answer in zip(chosen, planner.ask(asked)):
+        seen, memory = case.measured["blocks"], case.printed("cache_memory")
+        count.add(case, value(answer, "kv", "blocks"), Quantity(seen, seen * memory.slack / memory.value + 1),
+                  why=refused(answer))
     pool = Figure("vllm", "pool, cache memory given", "")
     sequences = Figure("vllm", "maximum concurrency, cache memory given", "")
     chosen = of_engine(cases, "vllm", pool.name, "cache_memory", "pool_tokens")
@@ -36,7 +43,7 @@ def given_memory(planner, cases):
             seen = case.printed("max_concurrency")
             sequences.add(case, value(answer, "kv", "max_concurrency"),
                           Quantity(seen.value, seen.value * rounding + 0.006), why=refused(answer))
-    return [pool, sequences]
+    return [pool, sequences, count]
 
 
 def refusals(planner, cases):
