@@ -119,5 +119,6 @@ def load_measured(folder=MEASURED):
             case.label = " ".join(x for x in (case.model, f"{count}x {card}" if count > 1 else card,
                                               case.version or "") if x)
             case.causes = causes.of(case)
-            cases.append(case)
+            if not causes.excludes(case):
+                cases.append(case)
     return cases
