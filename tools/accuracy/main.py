@@ -23,7 +23,8 @@ def arguments(argv):
     parser.add_argument("--write", nargs="?", const=PAGE, metavar="FILE", help="write docs/accuracy.md (or FILE)")
     parser.add_argument("--tighten", action="store_true", help="take better results into tests/measured as bounds")
     parser.add_argument("--list", action="store_true", help="list the suites")
-    parser.add_argument("--binary", default=os.environ.get("VRAMWISE", os.path.join(ROOT, "build/release/bin/vramwise")))
+    parser.add_argument("--binary", default=os.environ.get(
+        "VRAMWISE", os.path.join(ROOT, "build/release/bin/vramwise")), help="the program asked")
     return parser.parse_args(argv)
 
 
