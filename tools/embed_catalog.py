@@ -3,7 +3,7 @@
 
 usage: embed_catalog.py --catalog DIR --out FILE.cpp [--slim] [--verbose]
 
-Reads DIR/{gpus,models,weights,engines,instances}/**/*.json, one thing per file, and writes the
+Reads DIR/{gpus,models,weights,engines,instances,options}/**/*.json, one thing per file, and writes the
 tables declared in src/catalog/embedded.h. Nothing is parsed at start-up: a lookup is a binary
 search over names, and only the entry asked for is parsed. To keep the program (and the page, which
 carries the same tables deflated) small, the text is minified and three things are coded; the reader
@@ -18,7 +18,7 @@ in src/catalog/catalog.cpp undoes them:
       an object {value, unit, source, checked, confidence}; the last three are string numbers, null
       where absent. Any further member follows as key, value.
 
---slim leaves out what no answer shows (remarks, dates of checks). Files must have an "id" that equals
+--slim leaves out what no answer shows (remarks, dates of checks) and options without effect on memory. Files must have an "id" that equals
 the file name ("/" is written "__") and, where present, "aliases": a list of names, unique within
 the kind without regard to case.
 """
@@ -28,7 +28,7 @@ import pathlib
 import sys
 
 KINDS = [("gpu", "gpus"), ("model", "models"), ("weights", "weights"), ("engine", "engines"),
-         ("instance", "instances")]
+         ("instance", "instances"), ("options", "options")]
 CHUNK = 60_000  # bytes in one string literal: compilers need not take more than 65,536
 BLOCK = 16  # names between two offsets, see embedded.h
 FACT_KEYS = ("value", "unit", "source", "checked", "confidence")
@@ -46,6 +46,12 @@ class Broken(Exception):
 
 def compact(value):
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+
+
+def without_harmless(table):
+    """An option table with only the options that move memory; src/engines/launch knows of it."""
+    rows = [row for row in table.get("options", []) if "memory" in row or "like" in row]
+    return {**table, "partial": True, "options": rows}
 
 
 def run_lengths(items):
@@ -259,6 +265,10 @@ def main():
         strings = Strings()
         for kind, folder in KINDS:
             entries = read_kind(args.catalog / folder)
+            if args.slim and kind == "options":
+                # Defaults and effects of options, which only people read, stand in entries of their own.
+                entries = [(i, a, without_harmless(o)) for i, a, o in entries
+                           if not i.endswith("/about")]
             if args.slim:
                 entries = [(i, a, slim(o, NOT_NEEDED.get(kind, set()))) for i, a, o in entries]
             for _, _, entry in entries:

@@ -202,6 +202,7 @@ std::string_view spoken(Kind kind) {
     case Kind::weights: return "weight format";
     case Kind::engine: return "engine";
     case Kind::instance: return "instance";
+    case Kind::options: return "option table";
   }
   return "entry";
 }
@@ -215,6 +216,7 @@ std::string_view to_string(Kind kind) {
     case Kind::weights: return "weights";
     case Kind::engine: return "engine";
     case Kind::instance: return "instance";
+    case Kind::options: return "options";
   }
   return "gpu";
 }
@@ -223,7 +225,7 @@ Error unknown(Kind kind, std::string_view name) {
   Error error(ErrorCode::not_found,
               "unknown " + std::string(spoken(kind)) + " \"" + std::string(name) + "\"");
   const std::vector<std::string> near = nearest(kind, name);
-  if (!near.empty()) error.hints.push_back("did you mean " + join(near, ", ") + "?");
+  if (!near.empty()) error.hints.push_back("a similar name exists: " + join(near, ", "));
   return error;
 }
 

@@ -1,4 +1,4 @@
-// The embedded catalogs: GPUs, models, weight formats, engine profiles, cloud instances.
+// The embedded catalogs: GPUs, models, weight formats, engine profiles, cloud instances, option tables.
 //
 // Each thing is one JSON file under catalog/<kind>/, compiled at build time into an index sorted by
 // id plus slices of JSON text, so that start-up parses only the entry asked for. `overlay` entries
@@ -14,7 +14,7 @@
 
 namespace vramwise::catalog {
 
-enum class Kind { gpu, model, weights, engine, instance };
+enum class Kind { gpu, model, weights, engine, instance, options };
 
 std::string_view to_string(Kind kind);
 

@@ -234,7 +234,11 @@ json::Value read_quantization(const Fields& top, const Fields& text) {
   for (const Fields& place : {top, text}) {
     // compression_config is the name that compressed-tensors used at first.
     if (const auto found = place.reader().find({"quantization_config", "compression_config"})) {
-      return found->value();
+      json::Value config = found->value();
+      // DeepSeek-V4 says beside its quantisation that the experts are stored in fp4.
+      const json::Value* experts = top.reader().value().find("expert_dtype");
+      if (experts && config.is_object()) config.set("expert_dtype", *experts);
+      return config;
     }
   }
   return {};

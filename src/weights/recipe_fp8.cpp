@@ -58,7 +58,6 @@ Result<Plan> plan_fp8(const json::Reader& config, const Scheme& plain) {
   if (config.has("quantized_layers")) {
     TRY_ASSIGN(Plan over, plan_modelopt(config, plain));
     plan.modules = std::move(over.modules);
-    plan.experts.reset();
     plan.groups.front().scheme.scale_e8m0 = true;
     plan.format = "nvfp4";
     return plan;
