@@ -283,8 +283,10 @@ class Parser {
       if (body_indent < 0 && line.indent > indent) body_indent = line.indent;
       if (body_indent < 0 || line.indent < body_indent) break;
       const bool more_indented = line.indent > body_indent;
-      if (folded && last_was_text && blank_lines == 0 && !more_indented) {
-        if (!out.empty() && out.back() == '\n') out.back() = ' ';
+      if (folded && last_was_text && !more_indented) {
+        // One line end is a blank; of several the first goes.
+        out.pop_back();
+        if (blank_lines == 0) out += ' ';
       }
       out.append(size_t(blank_lines), '\n');
       blank_lines = 0;

@@ -8,6 +8,7 @@
 namespace vramwise::engines::vllm {
 namespace {
 
+using testing::ask;
 using testing::Ask;
 using testing::Asked;
 
