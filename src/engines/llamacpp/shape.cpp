@@ -165,6 +165,10 @@ struct Reader {
       shape.short_conv = m->conv_kernel;
       return MixerKind::short_conv;
     }
+    if (const auto* m = std::get_if<model::LightningState>(&block.state)) {
+      shape.lightning = {m->heads, m->head_dim};
+      return MixerKind::lightning;
+    }
     if (const auto* m = std::get_if<model::RwkvState>(&block.state)) {
       Shape::Rwkv& r = shape.rwkv;
       r.head_size = m->head_dim;
@@ -207,6 +211,28 @@ struct Reader {
     l.ffn_relu_squared = family.relu_squared;
   }
 
+  // Caches beside the mixer's own.
+  void extra_caches(const model::Layer& given, int32_t i, LayerShape& l) const {
+    for (const model::CacheLayout& cache : given.caches) {
+      if (const auto* k = std::get_if<model::IndexerKeys>(&cache)) {
+        l.indexer = true;
+        if (shape.indexer.dim == 0) shape.indexer.dim = k->key_dim;
+      } else if (const auto* w = std::get_if<model::SharedKeyWindow>(&cache)) {
+        l.keys_only = l.sliding = true;
+        l.kv_heads = 1;
+        l.key_dim = l.value_dim = w->head_dim;
+        l.cache_of = i;
+        shape.window = std::max(shape.window, w->window);
+      } else if (const auto* c = std::get_if<model::CompressedAttention>(&cache)) {
+        // Blocks of 4 tokens overlap, so that two of them are unfinished, each twice as wide.
+        const bool overlaps = c->ratio == 4;
+        l.compressed_by = c->ratio;
+        l.state_rows = overlaps ? 2 * c->ratio : c->ratio;
+        l.state_width = overlaps ? 2 * c->head_dim : c->head_dim;
+      }
+    }
+  }
+
   LayerShape layer(const model::Layer& given, int32_t i) const {
     LayerShape l;
     l.mixer = MixerKind::none;
@@ -218,6 +244,7 @@ struct Reader {
         (l.mixer == MixerKind::none ? l.mixer : l.second) = kind;
       }
     }
+    extra_caches(given, i, l);
     feed_forward(given.feed_forward, i, l);
     l.norm = given.norm;
     l.pre_norm = file.has(Slot::attn_norm, i);
@@ -305,6 +332,9 @@ Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf
     shape.layers.push_back(reader.layer(layer, int32_t(i)));
   }
   shape.mtp_caches = family.mtp_caches;
+  shape.never_shares_cells =
+      std::any_of(shape.layers.begin(), shape.layers.end(),
+                  [](const LayerShape& l) { return l.compressed_by > 0; });
   shape.embedding_scaled = model.embedding_scaled;
   shape.logit_softcap = model.logit_softcap;
   shape.residual_scaled = family.residual_scaled;
