@@ -12,7 +12,9 @@
 #include "apps/cli/options.h"
 #include "apps/cli/terminal.h"
 #include "base/text.h"
+#include "engines/launch_command.h"
 #include "host/files.h"
+#include "host/model_source.h"
 #include "json/parse.h"
 #include "report/text.h"
 
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int kUsage = 2;
 constexpr int64_t kRequestLimit = int64_t{64} << 20;
+constexpr int64_t kLineLimit = int64_t{1} << 20;
 
 struct Output {
   std::string color = "auto";
@@ -45,6 +48,12 @@ struct Question {
   std::string ask;
   std::string model;
   std::string request_file;
+  std::string line;       // an engine's launch line, from behind `--`
+  std::string line_file;  // or from a file: a script, a compose file, a manifest
+  std::string file;       // of a repository or folder with several models
+  std::string revision;
+  bool offline = false;
+  bool tensors = false;
   json::Value extra = json::Value::object();  // members of one ask alone
   // One slot per option row; deque because CLI11 keeps references.
   std::deque<std::vector<std::string>> values;
@@ -90,22 +99,21 @@ Result<json::Value> build_request(const Question& question) {
       return fail(Error(ErrorCode::invalid_input, "a request must be a JSON object")
                       .at(question.request_file));
     }
-    if (request.find("ask") == nullptr && question.ask != "explain") request.set("ask", question.ask);
+    if (request.find("ask") == nullptr && question.ask != "explain")
+      request.set("ask", question.ask);
   }
   if (!question.model.empty()) {
     json::Value model = json::Value::object();
     // Something that is on disk, or looks like a path, is a path; everything else is a name.
-    const bool path_like = starts_with(question.model, "./") ||
-                           starts_with(question.model, "../") || starts_with(question.model, "/") ||
-                           starts_with(question.model, "~") || ends_with(question.model, ".json") ||
-                           ends_with(question.model, ".gguf") ||
-                           ends_with(question.model, ".safetensors");
-    if (path_like || host::exists(question.model)) {
-      TRY_ASSIGN(model, host::model_from_path(question.model));
-    } else {
-      model.set("ref", question.model);
-    }
+    model.set(host::looks_like_path(question.model) ? "path" : "ref", question.model);
+    if (!question.file.empty()) model.set("file", question.file);
+    if (!question.revision.empty()) model.set("revision", question.revision);
     request.set("model", std::move(model));
+  }
+  if (!question.line.empty()) request.set("line", question.line);
+  if (!question.line_file.empty()) {
+    TRY_ASSIGN(const std::string text, host::read_file(question.line_file, kLineLimit));
+    request.set("line", text);
   }
   for (const json::Member& member : question.extra.as_object()) {
     if (request.find(member.key) == nullptr) request.set(member.key, member.value);
@@ -117,6 +125,10 @@ Result<json::Value> build_request(const Question& question) {
       TRY(options[i].apply(request, value, flag));
     }
   }
+  if (question.tensors) request.set("tensors", true);
+  host::SourceOptions sources;
+  sources.offline = question.offline;
+  TRY(host::resolve_sources(request, sources));
   return request;
 }
 
@@ -149,8 +161,10 @@ void add_output_options(CLI::App& command, Output& output) {
 }
 
 void add_question_options(CLI::App& command, Question& question, Output& output) {
-  command.add_option("MODEL", question.model,
-                     "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), a config.json or its folder");
+  command.add_option(
+      "MODEL", question.model,
+      "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), hub id (hf:org/name:Q4_K_M,\n"
+      "ollama:llama3.1:8b, ms:org/name), GGUF or safetensors file, config.json, folder");
   for (const OptionSpec& spec : request_options()) {
     question.values.emplace_back();
     auto* option =
@@ -164,6 +178,24 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
+  command.add_option("--file", question.file, "which file of a repository or folder, e.g. a GGUF")
+      ->type_name("NAME")
+      ->group("Model");
+  command
+      .add_option("--revision", question.revision, "branch, tag or commit of a hub's repository")
+      ->type_name("REV")
+      ->group("Model");
+  command.add_flag("--offline", question.offline, "use what is on disk; ask no hub")
+      ->group("Model");
+  if (question.ask == "inspect") {
+    command.add_flag("--tensors", question.tensors, "every tensor with its shape, type and bytes")
+        ->group("Output");
+  }
+  command
+      .add_option("--line", question.line_file,
+                  "launch line, script, compose file or manifest to read; - reads standard input")
+      ->type_name("FILE")
+      ->group("Engine");
   command.add_option("--request", question.request_file, "a JSON request; - reads standard input")
       ->type_name("FILE")
       ->group("Output");
@@ -187,10 +219,17 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output&
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   std::string message = error.what();
+  // The library lists leftovers in an order of its own; the first unknown flag is what is wrong.
+  for (const std::string& token : app.remaining(true)) {
+    if (!starts_with(token, "-")) continue;
+    message = "unknown option '" + token + "'";
+    break;
+  }
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   std::cerr << report::paint(style, report::Ink::red, "error:") << " " << report::safe(message)
             << "\n";
   for (const std::string& token : app.remaining(true)) {
+    if (!chosen.empty() && !starts_with(token, "-")) continue;
     for (const std::string& near : similar_flags(command, token)) {
       std::cerr << "  help: an option with a similar name exists: " << near << "\n";
     }
@@ -214,6 +253,8 @@ constexpr const char* kExamples =
     "  vramwise plan llama-3.1-70b --weights Q4_K_M --engine llama.cpp \\\n"
     "      --gpu h100-sxm --ctx 64k --concurrency 2\n"
     "  vramwise plan Qwen/Qwen3-30B-A3B --gpu rtx-5090 --ctx 32k\n"
+    "  vramwise plan --gpu h100-sxm -- vllm serve Qwen/Qwen3-30B-A3B \\\n"
+    "      --tensor-parallel-size 2 --max-model-len 32768 --kv-cache-dtype fp8\n"
     "  vramwise explain ./config.json --gpu a100-sxm4-80 --count 2\n"
     "  vramwise inspect deepseek-v3\n"
     "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
@@ -239,17 +280,18 @@ int run(int argc, char** argv) {
       add_question("plan", "budget, verdict, capacity and what would help"),
       add_question("explain", "every row of the budget with its formula, numbers and source"),
       add_question("inspect", "a model: exact parameters, tensors, cache of each layer"),
+      add_question("launch", "what an engine's launch line says, option by option"),
       add_question("max", "the largest context, concurrency, batch, … that fits"),
       add_question("gpus", "which GPUs hold it, cheapest first"),
       add_question("models", "which models of the catalog a GPU holds"),
   };
   std::string max_of = "context";
-  asks[3]
+  asks[4]
       ->add_option("--of", max_of, "context, concurrency, batch, lora or weights (default context)")
       ->type_name("WHAT")
       ->group("Question");
   int max_count = 0;
-  asks[4]
+  asks[5]
       ->add_option("--max-count", max_count, "most GPUs of one kind (default 8)")
       ->check(CLI::Range(1, 64))
       ->type_name("N")
@@ -262,9 +304,31 @@ int run(int argc, char** argv) {
   catalog->add_option("NAME", catalog_name, "show this entry with its sources");
   add_output_options(*catalog, output);
 
+  std::string diff_sides[2];
+  bool diff_offline = false;
+  CLI::App* diff =
+      app.add_subcommand("diff", "what two models or files differ in, tensor by tensor");
+  diff->add_option("A", diff_sides[0], "file, folder or name")->required();
+  diff->add_option("B", diff_sides[1], "file, folder or name")->required();
+  diff->add_flag("--offline", diff_offline, "use what is on disk; ask no hub")->group("Model");
+  add_output_options(*diff, output);
+
   std::string batch_file;
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
   batch->add_option("FILE", batch_file, "requests, one a line; - reads standard input")->required();
+
+  // Everything behind `--` is an engine's own line, not ours.
+  std::string launch_line;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    for (int k = i + 1; k < argc; ++k) {
+      if (k > i + 1) launch_line += ' ';
+      // One word is a whole line that the shell kept together.
+      launch_line += argc == i + 2 ? std::string(argv[k]) : engines::shell_quoted(argv[k]);
+    }
+    argc = i;
+    break;
+  }
 
   try {
     app.parse(argc, argv);
@@ -285,7 +349,9 @@ int run(int argc, char** argv) {
     if (!asks[i]->parsed()) continue;
     if (questions[i].ask == "max") questions[i].extra.set("of", max_of);
     if (max_count > 0) questions[i].extra.set("max_count", max_count);
+    questions[i].line = launch_line;
     if (questions[i].model.empty() && questions[i].request_file.empty() &&
+        questions[i].line.empty() && questions[i].line_file.empty() &&
         questions[i].ask != "models") {
       std::cerr << "error: no model given\n  help: vramwise " << questions[i].ask
                 << " MODEL …, or --request FILE\n  help: vramwise catalog models\n";
@@ -298,6 +364,19 @@ int run(int argc, char** argv) {
     request.set("ask", "catalog");
     if (!catalog_kind.empty()) request.set("kind", catalog_kind);
     if (!catalog_name.empty()) request.set("name", catalog_name);
+    return show(api::handle_value(request), output, false);
+  }
+  if (diff->parsed()) {
+    json::Value request = json::Value::object();
+    request.set("ask", "diff");
+    for (int i = 0; i < 2; ++i) {
+      json::Value model = json::Value::object();
+      model.set(host::looks_like_path(diff_sides[i]) ? "path" : "ref", diff_sides[i]);
+      request.set(i == 0 ? "a" : "b", json::Value::object()).set("model", std::move(model));
+    }
+    if (auto read = host::resolve_sources(request, {.offline = diff_offline}); !read) {
+      return show_error(read.error(), output);
+    }
     return show(api::handle_value(request), output, false);
   }
   if (batch->parsed()) return run_batch(batch_file);

@@ -323,7 +323,8 @@ Value inspect_block(const model::Model& model, const weights::Weights& weights) 
   types.attention = model.dtype;
   types.conv = model.dtype;
   Value curve = Value::array();
-  for (int64_t tokens = 1024; tokens <= 1 << 20; tokens *= 2) {
+  const int64_t longest = model.max_positions > 0 ? model.max_positions : int64_t{1} << 20;
+  for (int64_t tokens = 1024; tokens <= longest && tokens <= int64_t{1} << 24; tokens *= 2) {
     Value point = Value::object();
     point.set("tokens", tokens);
     const Bytes here = cache_bytes_at(model, Tokens(tokens), types);

@@ -168,6 +168,8 @@ class Engine {
     (void)question;
     return devices >= 1 ? std::vector<Layout>{{}} : std::vector<Layout>{};
   }
+  // Devices that the options themselves speak of (parallel sizes); 0: they do not say.
+  virtual int64_t devices_asked(const Options&) const { return 0; }
   // Whether it runs on such a card at all.
   virtual bool runs_on(const catalog::Gpu&) const { return true; }
 };

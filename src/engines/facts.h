@@ -35,7 +35,7 @@ struct Circumstances {
   bool own_all_reduce = true;
   bool marlin = false;        // the user asked for Marlin kernels
   Bytes total;
-  std::string_view card;      // lower case, for engines that decide by the device's name
+  std::string_view card;      // lower case, for engines that decide by the device's (or a kernel's) name
 };
 
 Circumstances circumstances(const Hardware& hardware);

@@ -40,12 +40,14 @@ struct LoadRules {
   weights::Kernel kernel = weights::Kernel::native;
   weights::Kernel expert_kernel = weights::Kernel::native;
   std::optional<weights::Scheme> online;  // quantise plain linear matrices while loading
-  ExpertPadding mxfp4_experts, nvfp4_experts;
+  ExpertPadding mxfp4_experts;
+  ExpertPadding nvfp4_experts;          // of experts without a gate; gated ones need no padding
   int64_t vocabulary_multiple = 64;
   bool towers = true;                   // load vision and audio towers
   int64_t mtp_layers = 0;               // multi-token-prediction layers in use
   bool absorbed_latent = true;          // keep 16-bit copies of kv_up for the absorbed form of MLA
   bool value_copies = true;             // a V matrix of its own where V is the K projection
+  bool second_scales = false;           // NVFP4 block scales stay beside their swizzled copy
   int64_t lora_slots = 0, lora_rank = 0;
 };
 

@@ -112,6 +112,9 @@ class BlockCache final : public ByteSource {
   Result<void> read(int64_t offset, std::span<char> out) override;
   Result<int64_t> read_some(int64_t offset, int64_t at_least, std::span<char> out) override;
 
+  // Whether a read would ask the source below for nothing.
+  bool holds(Range range) const;
+
  private:
   struct Block {
     int64_t offset = 0;

@@ -187,6 +187,27 @@ Where locate(std::string_view text, std::string_view source, int64_t offset) {
   return where;
 }
 
+namespace {
+
+// Python's json module writes infinite numbers by name, and published configs hold some
+// ("time_step_limit": [0.0, Infinity]). They are read as huge numbers whose text is as long, so
+// that offsets stay; whoever takes one for a count or a size still gets an error.
+std::string with_finite_numbers(std::string_view text) {
+  constexpr std::string_view kName = "Infinity", kNumber = "1.7e+308";
+  std::string patched(text);
+  bool quoted = false;
+  for (size_t i = 0; i < patched.size(); ++i) {
+    if (patched[i] == '"') quoted = !quoted;
+    if (quoted && patched[i] == '\\') ++i;
+    if (!quoted && patched.compare(i, kName.size(), kName) == 0) {
+      patched.replace(i, kNumber.size(), kNumber);
+    }
+  }
+  return patched;
+}
+
+}  // namespace
+
 Result<Value> parse(std::string_view text, std::string_view source, ParseLimits limits) {
   if (int64_t(text.size()) > limits.bytes) {
     return fail(Error(ErrorCode::too_large,
@@ -198,6 +219,11 @@ Result<Value> parse(std::string_view text, std::string_view source, ParseLimits 
     return fail(Error(ErrorCode::invalid_input, std::string(source) + " is empty")
                     .at(std::string(source))
                     .hint("give a JSON object"));
+  }
+  std::string patched;
+  if (contains(text, "Infinity")) {
+    patched = with_finite_numbers(text);
+    text = patched;
   }
   int64_t taken = 0;
   Builder builder(&taken, limits);

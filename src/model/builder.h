@@ -1,5 +1,5 @@
-// Builds a Model: every call adds the structure of a layer and its tensors together, so that the two
-// cannot drift apart and a family's rule stays short.
+// Builds a Model: every call adds the structure of a layer and its tensors together, so that the
+// two cannot drift apart and a family's rule stays short.
 //
 // Names are those of the published checkpoint, relative to the current scope ("model.layers.3.").
 // Shapes are [out, in] as nn.Linear stores them. Callers: the rules in model/archs/.
@@ -76,8 +76,8 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // Takes over a language model that its own family's rule has built, its names behind `prefix`; what
-  // the outer config says of itself (class, types, quantisation) stays.
+  // Takes over a language model that its own family's rule has built, its names behind `prefix`;
+  // what the outer config says of itself (class, types, quantisation) stays.
   void adopt(Model inner, std::string_view prefix);
 
   // The model so far, or the first fault that reading or building met.

@@ -40,14 +40,11 @@ std::optional<int64_t> window_of(const CacheLayout& layout) {
 // Elements that one token takes in the window.
 int64_t window_elements(const CacheLayout& layout) {
   return std::visit(
-      Overloaded{[](const SlidingWindow& w) {
-                   return pair_elements(w.kv_heads, w.key_dim, w.value_dim);
-                 },
-                 [](const ChunkedLocal& c) {
-                   return pair_elements(c.kv_heads, c.key_dim, c.value_dim);
-                 },
-                 [](const SharedKeyWindow& w) { return w.head_dim; },
-                 [](const auto&) { return int64_t{0}; }},
+      Overloaded{
+          [](const SlidingWindow& w) { return pair_elements(w.kv_heads, w.key_dim, w.value_dim); },
+          [](const ChunkedLocal& c) { return pair_elements(c.kv_heads, c.key_dim, c.value_dim); },
+          [](const SharedKeyWindow& w) { return w.head_dim; },
+          [](const auto&) { return int64_t{0}; }},
       layout);
 }
 
@@ -128,44 +125,42 @@ Bytes bytes_at(const CacheLayout& layout, Tokens tokens, const CacheTypes& types
 
 bool is_recurrent(const CacheLayout& layout) {
   return std::visit(
-      Overloaded{[](const Mamba1State&) { return true; }, [](const Mamba2State&) { return true; },
-                 [](const GatedDeltaState&) { return true; },
-                 [](const KimiDeltaState&) { return true; },
-                 [](const LightningState&) { return true; },
-                 [](const ShortConvState&) { return true; }, [](const RwkvState&) { return true; },
-                 [](const auto&) { return false; }},
+      Overloaded{
+          [](const Mamba1State&) { return true; }, [](const Mamba2State&) { return true; },
+          [](const GatedDeltaState&) { return true; }, [](const KimiDeltaState&) { return true; },
+          [](const LightningState&) { return true; }, [](const ShortConvState&) { return true; },
+          [](const RwkvState&) { return true; }, [](const auto&) { return false; }},
       layout);
 }
 
 std::string describe(const CacheLayout& layout) {
   const auto n = [](int64_t value) { return format_integer(value); };
   return std::visit(
-      Overloaded{[&](const FullAttention&) { return std::string("full"); },
-                 [&](const SlidingWindow& w) { return "sliding " + n(w.window); },
-                 [&](const ChunkedLocal& c) { return "chunked " + n(c.chunk); },
-                 [&](const LatentAttention& a) {
-                   return "latent " + n(a.kv_lora_rank) + "+" + n(a.rope_dim);
-                 },
-                 [&](const IndexerKeys& k) {
-                   const std::string every =
-                       k.tokens_per_entry > 1 ? " per " + n(k.tokens_per_entry) + " tokens" : "";
-                   return "indexer keys " + n(k.key_dim) + every;
-                 },
-                 [&](const CompressedAttention& c) {
-                   return "compressed " + n(c.head_dim) + " per " + n(c.ratio) + " tokens";
-                 },
-                 [&](const SharedKeyWindow& w) { return "sliding " + n(w.window) + ", K = V"; },
-                 [&](const Mamba1State&) { return std::string("Mamba state"); },
-                 [&](const Mamba2State&) { return std::string("Mamba-2 state"); },
-                 [&](const GatedDeltaState&) { return std::string("gated delta state"); },
-                 [&](const KimiDeltaState&) { return std::string("Kimi delta state"); },
-                 [&](const LightningState&) { return std::string("linear attention state"); },
-                 [&](const ShortConvState&) { return std::string("short convolution"); },
-                 [&](const RwkvState&) { return std::string("RWKV state"); },
-                 [&](const CrossAttention& c) {
-                   return "cross attention over " + n(c.encoder_tokens);
-                 },
-                 [&](const SharedCache& s) { return "shared with layer " + n(s.layer); }},
+      Overloaded{
+          [&](const FullAttention&) { return std::string("full"); },
+          [&](const SlidingWindow& w) { return "sliding " + n(w.window); },
+          [&](const ChunkedLocal& c) { return "chunked " + n(c.chunk); },
+          [&](const LatentAttention& a) {
+            return "latent " + n(a.kv_lora_rank) + "+" + n(a.rope_dim);
+          },
+          [&](const IndexerKeys& k) {
+            const std::string every =
+                k.tokens_per_entry > 1 ? " per " + n(k.tokens_per_entry) + " tokens" : "";
+            return "indexer keys " + n(k.key_dim) + every;
+          },
+          [&](const CompressedAttention& c) {
+            return "compressed " + n(c.head_dim) + " per " + n(c.ratio) + " tokens";
+          },
+          [&](const SharedKeyWindow& w) { return "sliding " + n(w.window) + ", K = V"; },
+          [&](const Mamba1State&) { return std::string("Mamba state"); },
+          [&](const Mamba2State&) { return std::string("Mamba-2 state"); },
+          [&](const GatedDeltaState&) { return std::string("gated delta state"); },
+          [&](const KimiDeltaState&) { return std::string("Kimi delta state"); },
+          [&](const LightningState&) { return std::string("linear attention state"); },
+          [&](const ShortConvState&) { return std::string("short convolution"); },
+          [&](const RwkvState&) { return std::string("RWKV state"); },
+          [&](const CrossAttention& c) { return "cross attention over " + n(c.encoder_tokens); },
+          [&](const SharedCache& s) { return "shared with layer " + n(s.layer); }},
       layout);
 }
 

@@ -124,8 +124,8 @@ struct CacheTypes {
 Bytes bytes_at(const CacheLayout& layout, Tokens tokens, const CacheTypes& types);
 // The part that does not depend on the tokens (states, cross attention).
 Bytes fixed_bytes(const CacheLayout& layout, const CacheTypes& types);
-// A window or chunk once it is full; 0 for everything else. What a sequence keeps at any length past
-// every window is fixed_bytes + window_bytes, and growing_elements for each token.
+// A window or chunk once it is full; 0 for everything else. What a sequence keeps at any length
+// past every window is fixed_bytes + window_bytes, and growing_elements for each token.
 Bytes window_bytes(const CacheLayout& layout, const CacheTypes& types);
 
 bool is_recurrent(const CacheLayout& layout);

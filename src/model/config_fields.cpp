@@ -15,8 +15,8 @@ std::optional<Fields> Fields::section(Keys keys) const {
   const auto inner = reader_.find(keys);
   if (!inner) return std::nullopt;
   if (!inner->is_object()) {
-    fail(inner->error(ErrorCode::invalid_input, "'" + std::string(*keys.begin()) +
-                                                    "' is not an object"));
+    fail(inner->error(ErrorCode::invalid_input,
+                      "'" + std::string(*keys.begin()) + "' is not an object"));
     return std::nullopt;
   }
   return Fields(*inner, state_);
@@ -112,10 +112,10 @@ bool fits_layers(const Fields& fields, Keys keys, std::vector<T>& values, int64_
   if (values.empty() || fields.failed()) return false;
   if (int64_t(values.size()) < layers) {
     const auto list = fields.reader().find(keys);
-    fields.fail(list->error(ErrorCode::inconsistent,
-                            "'" + std::string(*keys.begin()) + "' has " +
-                                format_integer(int64_t(values.size())) + " entries for " +
-                                format_integer(layers) + " layers"));
+    fields.fail(list->error(ErrorCode::inconsistent, "'" + std::string(*keys.begin()) + "' has " +
+                                                         format_integer(int64_t(values.size())) +
+                                                         " entries for " + format_integer(layers) +
+                                                         " layers"));
     return false;
   }
   values.resize(size_t(layers));
@@ -163,9 +163,11 @@ std::vector<int64_t> Fields::per_layer(Keys keys, int64_t layers, int64_t fallba
 int64_t Fields::divide(int64_t a, std::string_view a_name, int64_t b,
                        std::string_view b_name) const {
   if (b > 0 && a % b == 0) return a / b;
-  fail(reader_.error(ErrorCode::inconsistent, std::string(a_name) + " " + format_integer(a) +
-                                                  " does not divide by " + std::string(b_name) +
-                                                  " " + format_integer(b)));
+  const auto place = reader_.find(b_name);
+  fail((place ? *place : reader_)
+           .error(ErrorCode::inconsistent, std::string(a_name) + " " + format_integer(a) +
+                                               " does not divide by " + std::string(b_name) + " " +
+                                               format_integer(b)));
   return 1;
 }
 
@@ -232,7 +234,11 @@ json::Value read_quantization(const Fields& top, const Fields& text) {
   for (const Fields& place : {top, text}) {
     // compression_config is the name that compressed-tensors used at first.
     if (const auto found = place.reader().find({"quantization_config", "compression_config"})) {
-      return found->value();
+      json::Value config = found->value();
+      // DeepSeek-V4 says beside its quantisation that the experts are stored in fp4.
+      const json::Value* experts = top.reader().value().find("expert_dtype");
+      if (experts && config.is_object()) config.set("expert_dtype", *experts);
+      return config;
     }
   }
   return {};

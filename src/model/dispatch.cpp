@@ -54,8 +54,7 @@ Result<Model> build_by_type(const json::Reader& config) {
   const ArchRule* rule = rule_for_type(type.value_or(""));
   if (rule == nullptr) rule = rule_for_class(name);
   if (rule == nullptr) {
-    return fail(config.error(ErrorCode::unsupported, "the language model '" +
-                                                         type.value_or(name) +
+    return fail(config.error(ErrorCode::unsupported, "the language model '" + type.value_or(name) +
                                                          "' of this model is not known"));
   }
   return rule->build(config);

@@ -1,5 +1,5 @@
-// Finding the rule of a family. Callers: from_config, and families that wrap a language model of any
-// other family.
+// Finding the rule of a family. Callers: from_config, and families that wrap a language model of
+// any other family.
 #pragma once
 
 #include <string_view>

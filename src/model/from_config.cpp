@@ -82,14 +82,14 @@ Result<Model> from_config(const json::Reader& config, std::string_view id,
     shown.set("model_type", json::Value(meant));
   }
   const std::string source = config.where().source;
-  TRY_ASSIGN(Model model,
-             rule->build(shown.is_null() ? config : json::Reader(shown, source)));
+  TRY_ASSIGN(Model model, rule->build(shown.is_null() ? config : json::Reader(shown, source)));
   model.id = id;
   if (!type.empty()) model.model_type = type;
   if (assumes) {
     model.gguf = {};
-    model.notes.assume("assumed_family", "planned with the rule of '" + std::string(assume_family) +
-                                             "': model_type '" + type + "' is not known",
+    model.notes.assume("assumed_family",
+                       "planned with the rule of '" + std::string(assume_family) +
+                           "': model_type '" + type + "' is not known",
                        "--assume-family");
   }
   return model;

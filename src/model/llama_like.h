@@ -17,8 +17,8 @@ struct LlamaLike {
   QkNorm qk_norm = QkNorm::none;
   NormPlan norms = NormPlan::pre;
   NormKind norm_kind = NormKind::rms;
-  bool gated = true;      // else up and down only
-  bool fused = false;     // qkv_proj and gate_up_proj as single matrices
+  bool gated = true;   // else up and down only
+  bool fused = false;  // qkv_proj and gate_up_proj as single matrices
   bool rope_table = true;
   double rotary_share = 1;  // class default of partial_rotary_factor
   // What differs from layer to layer; may be empty.

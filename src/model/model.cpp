@@ -91,8 +91,7 @@ Bytes kv_bytes_per_token(const Model& model) {
   for (const Layer& layer : model.layers) {
     for (const CacheLayout& cache : layer.caches) {
       const int64_t per = growing_elements(cache).per_tokens;
-      const int64_t common =
-          saturating_multiply(denominator / std::gcd(denominator, per), per);
+      const int64_t common = saturating_multiply(denominator / std::gcd(denominator, per), per);
       if (common < kLargestExactInteger) denominator = common;
     }
   }
@@ -100,16 +99,16 @@ Bytes kv_bytes_per_token(const Model& model) {
   for (const Layer& layer : model.layers) {
     for (const CacheLayout& cache : layer.caches) {
       const TokenRate rate = growing_elements(cache);
-      numerator = saturating_add(
-          numerator, saturating_multiply(rate.elements, denominator / rate.per_tokens));
+      numerator = saturating_add(numerator,
+                                 saturating_multiply(rate.elements, denominator / rate.per_tokens));
     }
   }
   return Bytes(ceil_div(saturating_multiply(numerator, dtype_bytes(model.dtype)), denominator));
 }
 
 Bytes cache_bytes_at(const Model& model, Tokens tokens, const CacheTypes& types) {
-  return sum_over_caches(
-      model, [&](const CacheLayout& cache) { return bytes_at(cache, tokens, types); });
+  return sum_over_caches(model,
+                         [&](const CacheLayout& cache) { return bytes_at(cache, tokens, types); });
 }
 
 Bytes fixed_cache_bytes(const Model& model, const CacheTypes& types) {

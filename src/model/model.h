@@ -50,7 +50,7 @@ struct Model {
   int64_t vocab_size = 0;
   int64_t max_positions = 0;  // longest context the model itself derives; 0 = unknown
   std::optional<int64_t> original_positions;  // before rope scaling (longrope, yarn)
-  bool long_rope = false;               // vLLM then takes original_positions unless asked for more
+  bool long_rope = false;  // vLLM then takes original_positions unless asked for more
   DType dtype = DType::bfloat16;
   bool tied_head = false;
   bool embedding_scaled = false;  // hidden states multiplied after the embedding (Gemma)

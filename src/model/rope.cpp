@@ -9,10 +9,15 @@ namespace {
 // Longest context accepted anywhere, so that rows times widths stay small numbers.
 constexpr double kMaxPositions = double(int64_t{1} << 40);
 
-constexpr std::string_view kPositionKeys[] = {
-    "max_position_embeddings", "n_positions",         "max_seq_len",
-    "seq_length",              "model_max_length",    "max_target_positions",
-    "max_sequence_length",     "max_seq_length",      "seq_len"};
+constexpr std::string_view kPositionKeys[] = {"max_position_embeddings",
+                                              "n_positions",
+                                              "max_seq_len",
+                                              "seq_length",
+                                              "model_max_length",
+                                              "max_target_positions",
+                                              "max_sequence_length",
+                                              "max_seq_length",
+                                              "seq_len"};
 
 int64_t scaled(int64_t positions, double factor) {
   return int64_t(std::min(kMaxPositions, std::floor(double(positions) * factor)));

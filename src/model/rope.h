@@ -14,10 +14,10 @@ namespace vramwise::model {
 
 // One entry of rope_scaling (v4) or rope_parameters (v5).
 struct RopeScaling {
-  std::string type;       // "", "default", "linear", "dynamic", "yarn", "llama3", "longrope", "su", …
+  std::string type;  // "", "default", "linear", "dynamic", "yarn", "llama3", "longrope", "su", …
   double factor = 1;
-  int64_t original = 0;   // original_max_position_embeddings; 0 = not given
-  double partial = 1;     // share of the head that is rotated
+  int64_t original = 0;  // original_max_position_embeddings; 0 = not given
+  double partial = 1;    // share of the head that is rotated
   bool multimodal = false;
 };
 // `kind` picks the entry of a layer type where rope_parameters holds several.
@@ -26,7 +26,7 @@ RopeScaling read_rope_scaling(const Fields& text, std::string_view kind = "full_
                               double partial = 1);
 
 struct PositionRules {
-  int64_t class_default = 0;   // max_position_embeddings of the class when the key is absent
+  int64_t class_default = 0;     // max_position_embeddings of the class when the key is absent
   bool ignores_scaling = false;  // Gemma 3: the factor is already in max_position_embeddings
 };
 // Fills max_positions, original_positions, long_rope and gguf.rope_freqs.

@@ -125,9 +125,12 @@ std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessme
     auto lever = attempt(resolved, need_before, {&candidate});
     ++replans;
     if (!lever) continue;
-    // A change that neither frees memory nor improves the verdict nor adds users is noise.
+    // A change that neither improves the verdict nor adds users is noise once everything fits;
+    // before that, one that frees memory may still take part in a combination.
     const bool better = rank(lever->after.outcome) < rank(verdict.outcome);
-    if (lever->freed.count() <= 0 && !better && lever->users <= before.users) continue;
+    const bool more_users = lever->users > before.users;
+    if (verdict.outcome == Outcome::fits && !more_users) continue;
+    if (lever->freed.count() <= 0 && !better && !more_users) continue;
     if (lever->after.outcome == Outcome::fits) any_fits = true;
     helpful.push_back(&candidate);
     singles.push_back(std::move(*lever));

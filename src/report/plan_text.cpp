@@ -152,7 +152,9 @@ void add_levers(std::string& out, const Value& answer, const Style& style) {
     if (outcome != "fits") out += "\nNo single change or combination tried makes it fit.\n";
     return;
   }
-  out += "\n" + paint(style, Ink::bold, "What would help") + ", cheapest first\n";
+  const bool fits = text(answer, "outcome") == "fits";
+  out += "\n" + paint(style, Ink::bold, fits ? "For more users" : "What would help") +
+         ", cheapest first\n";
   const size_t shown = style.verbosity > 0 ? levers.size() : std::min<size_t>(levers.size(), 6);
   for (size_t i = 0; i < shown; ++i) {
     const Value& lever = levers[i];
@@ -318,7 +320,9 @@ std::string explain_text(const Value& answer, const Style& style) {
 std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("error") != nullptr) return error_text(answer, style);
   if (answer.find("inspect") != nullptr) return inspect_text(answer, style);
+  if (answer.find("diff") != nullptr) return diff_text(answer, style);
   if (answer.find("catalog") != nullptr) return catalog_text(answer, style);
+  if (answer.find("launch") != nullptr) return launch_text(answer, style);
   if (answer.find("max") != nullptr) return max_text(answer, style);
   if (answer.find("gpus") != nullptr) return gpus_text(answer, style);
   if (answer.find("models") != nullptr) return models_text(answer, style);

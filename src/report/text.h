@@ -21,6 +21,9 @@ std::string explain_text(const json::Value& answer, const Style& style);
 // inspect: the model's shape, tensors and cache curve.
 std::string inspect_text(const json::Value& answer, const Style& style);
 
+// diff: what two models differ in.
+std::string diff_text(const json::Value& answer, const Style& style);
+
 // catalog listings and entries.
 std::string catalog_text(const json::Value& answer, const Style& style);
 
@@ -29,5 +32,7 @@ std::string max_text(const json::Value& answer, const Style& style);
 std::string gpus_text(const json::Value& answer, const Style& style);
 std::string models_text(const json::Value& answer, const Style& style);
 std::string compare_text(const json::Value& answer, const Style& style);
+// What was read out of a launch line.
+std::string launch_text(const json::Value& answer, const Style& style);
 
 }  // namespace vramwise::report

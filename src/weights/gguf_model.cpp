@@ -102,12 +102,15 @@ Result<GgufModel> gguf_tensors(const model::Model& model) {
     for (GgufPiece& piece : gguf_pieces(model, tensor, quirks)) {
       const auto [known, added] = place.emplace(piece.name, out.tensors.size());
       if (!added) {  // a stack that the checkpoint stores matrix by matrix
-        out.tensors[known->second].extent[2] += piece.extent[2];
+        std::array<int64_t, 4>& extent = out.tensors[known->second].extent;
+        const size_t axis = dimensions(piece.extent) > 1 ? 2 : 3;  // matrices or vectors
+        extent[axis] = saturating_add(extent[axis], piece.extent[axis]);
         continue;
       }
       const GgmlType type = conversion_type(tensor, piece, mxfp4);
-      out.tensors.push_back({std::move(piece.name), piece.extent, type, tensor.layer,
-                             tensor.part == model::Part::mtp});
+      const int32_t layer = starts_with(piece.name, "blk.") ? tensor.layer : -1;
+      out.tensors.push_back(
+          {std::move(piece.name), piece.extent, type, layer, tensor.part == model::Part::mtp});
     }
   }
   add_rope_factors(model, quirks, out);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "weights/gguf_rwkv.h"
 #include "weights/matrix.h"
 
 namespace vramwise::weights {
@@ -240,10 +241,19 @@ std::string norm_name(const model::Model& model, const Tensor& tensor, const Ggu
   return std::string(name) + std::string(kind);
 }
 
+// Stacks that the checkpoint stores as a numbered list: "altup_projections.0.weight".
+std::string_view stack_name(const Tensor& tensor) {
+  if (tensor.layer >= 0) return {};
+  if (contains(tensor.name, "altup_projections.")) return "altup_proj.weight";
+  if (contains(tensor.name, "altup_unembed_projections.")) return "altup_unembd_proj.weight";
+  return {};
+}
+
 std::string base_name(const model::Model& model, const Tensor& tensor, const GgufQuirks& quirks) {
   const bool mtp = tensor.part == Part::mtp;
   if (mtp && tensor.role == Role::token_embedding) return "nextn.embed_tokens.weight";
   if (mtp && tensor.role == Role::output_head) return "nextn.shared_head_head.weight";
+  if (const std::string_view stack = stack_name(tensor); !stack.empty()) return std::string(stack);
   const bool of_layer = tensor.layer >= 0;
   const std::span<const Pair> ends = of_layer ? std::span<const Pair>(kLayerEnds) : kModelEnds;
   const bool settled = !name_of(tensor.role).empty();
@@ -384,13 +394,26 @@ std::vector<GgufPiece> gguf_pieces(const model::Model& model, const Tensor& tens
       if (!quirks.keeps_mtp) return {};
       break;
     case Part::buffer:
-      if (tensor.role == Role::other) return {};  // masks and rotary tables
+      // Masks, rotary tables and the clamps of towers stay behind.
+      if (tensor.role == Role::other || tensor.role == Role::tower ||
+          tensor.role == Role::projector) {
+        return {};
+      }
       break;
+    case Part::stored_unused:
+      // Layers that read another's cache: their keys and values are converted all the same.
+      if (tensor.role == Role::key || tensor.role == Role::value || tensor.role == Role::key_norm) {
+        break;
+      }
+      return {};
     case Part::tied_head:
     case Part::vision:
     case Part::audio:
-    case Part::projector:
-    case Part::stored_unused: return {};
+    case Part::projector: return {};
+  }
+  if (quirks.rwkv_names && tensor.layer >= 0) {
+    std::vector<GgufPiece> own = rwkv_pieces(tensor);
+    if (!own.empty()) return own;
   }
   std::vector<GgufPiece> pieces = pieces_of(model, tensor, quirks);
   if (tensor.layer >= 0) {

@@ -34,6 +34,7 @@ constexpr GgufQuirks kQuirks[] = {
     {.architecture = "qwen35", .post_attention_norm = true},
     {.architecture = "qwen35moe", .post_attention_norm = true},
     {.architecture = "qwen3next", .post_attention_norm = true},
+    {.architecture = "rwkv7", .rwkv_names = true},
 };
 
 }  // namespace

@@ -300,7 +300,7 @@ class Overrides {
   }
 
   std::optional<G> named(std::string_view name, bool has_output) const {
-    const bool embedding = name == "token_embd.weight";
+    const bool embedding = category_of(name) == Category::embedding;
     if (embedding && embedding_) return embedding_;
     if (name == "output.weight" || (embedding && !has_output)) return output_;
     return std::nullopt;

@@ -46,6 +46,8 @@ bool is_linear(const Tensor& tensor, const Plan& plan) {
     case Role::recurrent_out: return plan.covers_recurrent;
     // weights_proj (heads of the indexer) is kept in full precision by every producer met so far.
     case Role::indexer: return plan.covers_latent && !contains(tensor.name, "weights_proj");
+    // DeepSeek-V4's pair of square matrices; the wide eh_proj and fc of others stay.
+    case Role::mtp_projection: return tensor.shape.rank == 2 && tensor.shape[0] == tensor.shape[1];
     case Role::output_head: return plan.covers_head && tensor.part != Part::mtp;
     case Role::token_embedding: return plan.covers_embeddings && tensor.part != Part::mtp;
     default: return false;
@@ -106,6 +108,9 @@ int64_t group_of(const Scheme& s) {
   }
 }
 
+// Patterns times tensors; the largest published repositories stay below a million.
+constexpr size_t kMaxTries = 20'000'000;
+
 uint16_t index_of(std::vector<Scheme>& schemes, const Scheme& scheme) {
   const auto known = std::find(schemes.begin(), schemes.end(), scheme);
   if (known != schemes.end()) return uint16_t(known - schemes.begin());
@@ -123,6 +128,13 @@ Scheme leftover_scheme(const model::Model& model) {
 }
 
 Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
+  size_t patterns = plan.ignored.patterns();
+  for (const PlanGroup& group : plan.groups) patterns += group.targets.patterns();
+  if (patterns * model.tensors.size() > kMaxTries) {
+    return fail(Error(ErrorCode::too_large,
+                      "the quantisation config has more patterns than so many tensors allow")
+                    .at("quantization_config"));
+  }
   Recipe recipe;
   recipe.kv_cache_dtype = plan.kv_cache_dtype;
   recipe.kv_dtype_from_hf_quant_config =

@@ -80,7 +80,15 @@ Result<void> read_modules(const json::Reader& layers, Plan& plan) {
     if (!scheme) return fail(unknown_algorithm(settings, algorithm));
     TRY_ASSIGN(scheme->group, settings.integer_or({"group_size"}, scheme->group, 1, 1 << 24));
     if (plan.format.empty() || scheme->kind == SchemeKind::nvfp4) plan.format = format_of(*scheme);
-    plan.modules.emplace(name, *scheme);
+    if (name.find_first_of("*?") == std::string::npos && !starts_with(name, "re:")) {
+      plan.modules.emplace(name, *scheme);
+      continue;
+    }
+    // Patterns are not in published files; they keep long ones short in catalogs.
+    PlanGroup group;
+    group.scheme = *scheme;
+    TRY(group.targets.add(name));
+    plan.groups.push_back(std::move(group));
   }
   return {};
 }
@@ -100,7 +108,7 @@ Result<Plan> plan_modelopt(const json::Reader& outer, const Scheme& plain) {
   if (const auto layers = config.find("quantized_layers")) TRY(read_modules(*layers, plan));
   TRY_ASSIGN(const auto algorithm, config.optional_string({"quant_algo"}));
   if (!algorithm || *algorithm == "MIXED_PRECISION") {
-    if (plan.modules.empty() && algorithm) {
+    if (plan.modules.empty() && plan.groups.empty() && algorithm) {
       return fail(config.error(ErrorCode::missing_field,
                                "MIXED_PRECISION without quantized_layers says nothing"));
     }
@@ -111,7 +119,7 @@ Result<Plan> plan_modelopt(const json::Reader& outer, const Scheme& plain) {
   if (!scheme) return fail(unknown_algorithm(config, *algorithm));
   TRY_ASSIGN(scheme->group, config.integer_or({"group_size"}, scheme->group, 1, 1 << 24));
   plan.format = format_of(*scheme);
-  if (plan.modules.empty()) {
+  if (plan.modules.empty() && plan.groups.empty()) {
     PlanGroup all;
     all.scheme = *scheme;
     all.all_linears = true;

@@ -110,6 +110,7 @@ Result<Weights> choose_gguf_weights(const model::Model& model, std::string_view 
 
 Bytes at_rest_bytes(const model::Model& model, const Weights& weights, bool with_mtp) {
   if (weights.gguf) return weights.gguf->tensor_bytes();
+  if (weights.stored && with_mtp) return *weights.stored;
   if (!weights.recipe) return Bytes();
   Bytes sum;
   for (size_t i = 0; i < model.tensors.size() && i < weights.recipe->of_tensor.size(); ++i) {

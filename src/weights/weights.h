@@ -30,6 +30,7 @@ struct Weights {
   bool from_files = false;  // the repository's own quantization_config said so
   std::optional<Recipe> recipe;
   std::optional<GgufModel> gguf;
+  std::optional<Bytes> stored;  // all tensors of a checkpoint, where its files were read
   Notes notes;
 
   bool is_gguf() const { return gguf.has_value(); }

@@ -77,34 +77,39 @@ std::vector<LayerCache> layer_caches(const Shape& shape, const ContextSettings& 
   return caches;
 }
 
-int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings) {
+int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings,
+                        std::span<const int16_t> layer_device, int16_t device) {
   int64_t bytes = 0;
   for (size_t i = 0; i < shape.layers.size(); ++i) {
-    if (owns_cache(shape, i) && !shape.layers[i].sliding) {
+    if (layer_device[i] == device && owns_cache(shape, i) && !shape.layers[i].sliding) {
       bytes = plus(bytes, cell_bytes(shape, shape.layers[i], settings));
     }
   }
   return bytes;
 }
 
-std::string cache_refusal(const Shape& shape, const ContextSettings& s) {
+CacheRefusal cache_refusal(const Shape& shape, const ContextSettings& s) {
   const Family& family = family_of(shape.architecture);
-  if (is_quantized(s.type_v) && !s.flash) {
-    return "llama_init_from_model: quantized V cache requires flash_attn to be enabled";
-  }
   if (family.refuses_unequal_cache_types && shape.latent.absorbed && shape.is_latent() &&
       s.type_k != s.type_v) {
-    return "llama_init_from_model: MLA models require the same type for the K and V caches";
+    return {"", "In latent attention V is a part of K, so both cache types must be the same."};
+  }
+  if (is_quantized(s.type_v) && !s.flash) {
+    return {"llama_init_from_model: quantized V cache requires flash_attn to be enabled",
+            "A quantised V cache needs flash attention."};
   }
   if (!s.flash) return {};
+  const auto refuse = [](char which, weights::GgmlType type, int64_t dim) {
+    const std::string name = to_lower(weights::info(type).name);
+    const std::string block = format_integer(block_elements(type));
+    return CacheRefusal{std::string("llama_init_from_model: ") + which + " cache type " + name +
+                            " with block size " + block + " does not divide n_embd_head_" +
+                            (which == 'K' ? "k=" : "v=") + format_integer(dim),
+                        "Heads of " + format_integer(dim) + " values are no multiple of the " +
+                            block + " that " + name + " packs together."};
+  };
   for (const LayerShape& l : shape.layers) {
-    if (!l.keeps_attention() || l.mixer != MixerKind::attention) continue;
-    const auto refuse = [](char which, weights::GgmlType type, int64_t dim) {
-      return std::string("llama_init_from_model: ") + which + " cache type " +
-             to_lower(weights::info(type).name) + " with block size " +
-             format_integer(block_elements(type)) + " does not divide n_embd_head_" +
-             (which == 'K' ? "k=" : "v=") + format_integer(dim);
-    };
+    if (!l.keeps_attention()) continue;
     if (l.key_dim % block_elements(s.type_k) != 0) return refuse('K', s.type_k, l.key_dim);
     if (l.value_dim % block_elements(s.type_v) != 0) return refuse('V', s.type_v, l.value_dim);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,17 @@ struct LayerCache {
 std::vector<LayerCache> layer_caches(const Shape& shape, const ContextSettings& settings,
                                      const ContextSize& size);
 
-// Bytes that one more token of one sequence costs at long context, all layers.
-int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings);
+// Bytes that one more token of one sequence costs in the layers of one device, at long context.
+int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings,
+                        std::span<const int16_t> layer_device, int16_t device);
 
-// The program's own message when these caches cannot be made; empty when they can.
+// Why these caches cannot be made; both empty when they can. The message is the program's own,
+// empty where it stops without one.
 // Source: llama.cpp src/llama-context.cpp, llama_init_from_model.
-std::string cache_refusal(const Shape& shape, const ContextSettings& settings);
+struct CacheRefusal {
+  std::string engine_error;
+  std::string explanation;
+};
+CacheRefusal cache_refusal(const Shape& shape, const ContextSettings& settings);
 
 }  // namespace vramwise::engines::llamacpp

@@ -37,6 +37,20 @@ Result<Rules> rules_for(const json::Value& profile, int build) {
   rules.vulkan_reorders = since("vulkan_reorders");
   rules.vulkan_events = since("vulkan_events");
   rules.metal_extras = since("metal_extras");
+  rules.flash_auto = since("flash_auto");
+  rules.auto_slots = since("auto_slots");
+  rules.fits_by_default = since("fits_by_default");
+  rules.all_layers_by_default = since("all_layers_by_default");
+  const json::Value* contexts = profile.find("default_ctx");
+  if (contexts == nullptr || !contexts->is_array()) complete = false;
+  if (complete && build > 0) {
+    for (const json::Value& entry : contexts->as_array()) {
+      const json::Value* first = entry.find("since");
+      const json::Value* value = entry.find("value");
+      if (value == nullptr || (first != nullptr && build < first->as_integer())) continue;
+      rules.default_ctx = value->as_integer();
+    }
+  }
   if (!since("cells_unpadded")) {
     rules.cell_padding_plain = 32;
   } else if (!since("cells_padded_always")) {

@@ -2,6 +2,8 @@
 // asks for the rule by name.
 #pragma once
 
+#include <cstdint>
+
 #include "base/result.h"
 #include "json/value.h"
 
@@ -24,6 +26,12 @@ struct Rules {
   bool rows_follow_tool = true;      // the server reserves one logit row a sequence
   int cell_padding_flash = 256;      // cells of a stream are a multiple of this
   int cell_padding_plain = 256;
+  // defaults of the tools
+  bool flash_auto = true;            // before: off
+  bool auto_slots = true;            // the server: four slots that share cells
+  bool fits_by_default = true;       // --fit
+  bool all_layers_by_default = true; // -ngl; before: none, except on Metal
+  int64_t default_ctx = 0;           // 0 = the trained context
   // placement
   bool output_layer_first = true;    // -ngl 1 is the output layer
   // backends

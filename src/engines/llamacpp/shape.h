@@ -30,6 +30,16 @@ struct MoeShape {
   int64_t latent_width = 0;      // experts work on this width; 0 = hidden
 };
 
+// What a tensor of the file is to placement; one for each, in the file's order.
+struct FileTensor {
+  enum class Home { input, layer, first_layer, output, rope };
+  Home home = Home::output;
+  Slot slot = Slot::count;       // count: no graph uses it
+  bool expert_stack = false;     // moved by --cpu-moe
+  bool token_embedding = false;
+  bool repackable = false;       // the CPU keeps it in another order
+};
+
 enum class MixerKind { none, attention, latent, mamba1, mamba2, delta, kimi_delta, short_conv, rwkv };
 
 struct LayerShape {
@@ -75,6 +85,7 @@ struct Shape {
   bool keeps_rollback = false;    // states keep snapshots for speculative decoding
   bool tied_head = false;         // the file has no output.weight
   WeightTable weights;            // which tensors the file has, and their types
+  std::vector<FileTensor> file;   // parallel to GgufModel::tensors
 
   struct Latent {
     int64_t q_rank = 0, kv_rank = 0, nope = 0, rope = 0, value = 0;
@@ -109,6 +120,9 @@ struct Shape {
   int64_t widest_value_row() const;
   bool is_latent() const { return latent.kv_rank > 0; }
 };
+
+// Fills `file`, and `weights` with types; both follow from names alone.
+void index_file(const weights::GgufModel& gguf, size_t layers, Shape& shape);
 
 // Errors: unsupported for encoder-only models and for architectures without a GGUF mapping.
 Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf, Notes& notes);

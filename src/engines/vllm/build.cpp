@@ -56,9 +56,10 @@ LoadRules load_rules(const Question& q, const Given& given, const Decided& decid
     rules.kernel = weights::Kernel::exllama;
   }
   // The flag quantises plain weights while they load; a quantised checkpoint stays as it is.
-  const bool plain = q.weights->recipe && q.weights->recipe->schemes.size() <= 1 &&
-                     (q.weights->recipe->schemes.empty() ||
-                      q.weights->recipe->schemes.front().kind == weights::SchemeKind::plain);
+  const bool plain =
+      q.weights->recipe &&
+      std::all_of(q.weights->recipe->schemes.begin(), q.weights->recipe->schemes.end(),
+                  [](const weights::Scheme& s) { return s.kind == weights::SchemeKind::plain; });
   if (plain && !given.quantization.empty()) {
     weights::Scheme online;
     if (starts_with(given.quantization, "fp8") || given.quantization == "fp8_per_tensor") {
@@ -140,7 +141,7 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
   rules.state_alignment = !kinds.latent    ? profile.state_alignment
                           : kinds.pooled   ? profile.pooled_state_alignment
                                            : profile.latent_state_alignment;
-  rules.pooled_extra_pages = profile.pooled_extra_pages;
+  rules.side_extra_pages = profile.side_extra_pages;
   rules.threshold_percent = profile.group_threshold_percent;
   rules.context_ranks = given.decode_context * given.prefill_context;
   rules.figure_by_concurrency = profile.figure_by_concurrency;

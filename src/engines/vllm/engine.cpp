@@ -5,6 +5,7 @@
 
 #include "engines/launch_command.h"
 #include "engines/vllm/budget.h"
+#include "engines/vllm/layouts.h"
 #include "engines/vllm/ledger_rows.h"
 #include "engines/vllm/levers.h"
 #include "engines/vllm/log_lines.h"
@@ -109,8 +110,15 @@ class VllmEngine final : public Engine {
     return vllm::lever_candidates(question);
   }
   std::vector<std::string_view> weight_formats() const override {
-    return {"bf16", "fp8", "int8", "nvfp4", "mxfp4", "awq", "gptq-int4", "bnb-nf4"};
+    // Formats that are published for most models; nvfp4 and mxfp4 checkpoints are for their own.
+    return {"bf16", "fp8", "awq", "gptq-int4", "bnb-nf4"};
   }
+  std::string_view option_of(Knob knob) const override { return vllm::option_of(knob); }
+  std::vector<Layout> layouts(const Question& question, int devices) const override {
+    return vllm::layouts(question.settings.options, devices);
+  }
+  int64_t devices_asked(const Options& options) const override { return vllm::devices_asked(options); }
+  bool runs_on(const catalog::Gpu& gpu) const override { return vllm::runs_on(gpu); }
 };
 
 }  // namespace

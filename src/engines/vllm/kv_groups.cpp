@@ -194,7 +194,7 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
   pool.block_tokens = shape.smallest_block = rules.block_tokens;
   if (all.empty()) return pool;
 
-  bool compressed = false, latent_state = false;
+  bool compressed = false;
   for (const LayerCache& c : all) compressed = compressed || c.kind == Kind::compressed || c.kind == Kind::row_window;
   if (compressed) {
     lay_out_compressed(all, profile, shape, pool);
@@ -203,20 +203,20 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
 
   std::vector<LayerCache> caches;
   caches.reserve(all.size());
-  int64_t states = 0, growing = 0, pooled_row = 0, pooled_ratio = 1;
+  int64_t states = 0, growing = 0, side_row = 0, side_ratio = 1, side_layers = 0;
   for (const LayerCache& c : all) states += c.kind == Kind::state;
   for (LayerCache c : all) {
     if ((c.kind == Kind::window && !rules.window_groups) || (c.kind == Kind::chunk && !rules.chunk_groups)) {
       c.kind = Kind::full;
       c.window = 0;
     }
-    // A pooled indexer's page rides beside its layer's page.
-    if (c.kind == Kind::indexer && c.tokens_per_entry > 1) {
-      pooled_row = c.token_bytes;
-      pooled_ratio = c.tokens_per_entry;
+    // Beside states an indexer's page rides along with its layer's page.
+    if (c.kind == Kind::indexer && (c.tokens_per_entry > 1 || states > 0)) {
+      side_row = c.token_bytes;
+      side_ratio = c.tokens_per_entry;
+      ++side_layers;
       continue;
     }
-    latent_state = latent_state || (c.kind == Kind::latent && states > 0);
     growing += keeps_every_token(c);
     pool.has_states = pool.has_states || c.kind == Kind::state;
     pool.has_windows = pool.has_windows || c.kind == Kind::window || c.kind == Kind::chunk;
@@ -297,14 +297,13 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
       pool.padding_share = std::max(pool.padding_share, double(padding) / double(b.count()));
     }
   }
-  if (pooled_row > 0) {
-    const int64_t side = block / pooled_ratio * pooled_row;
-    shape.block_bytes += Bytes(side) * pool.group_size;
-    pool.growing_bytes_per_token += Bytes(pooled_row / pooled_ratio * growing);
-    if (latent_state) {
+  if (side_row > 0) {
+    shape.block_bytes += Bytes(block / side_ratio * side_row) * std::min(pool.group_size, side_layers);
+    pool.growing_bytes_per_token += Bytes(side_row * side_layers / side_ratio);
+    if (states > 0) {
       PageRule extra;
       extra.kind = PageRule::Kind::fixed;
-      extra.pages = rules.pooled_extra_pages;
+      extra.pages = rules.side_extra_pages;
       add_rule(shape, extra);
     }
   }

@@ -22,7 +22,7 @@ struct GroupingRules {
   StateMode state_mode = StateMode::one;
   int64_t speculative_tokens = 0;
   int64_t state_alignment = 16;
-  int64_t pooled_extra_pages = 0;
+  int64_t side_extra_pages = 0;
   int64_t threshold_percent = 150;
   int64_t context_ranks = 1;
   int64_t in_flight_batches = 1;

@@ -373,7 +373,9 @@ Decided decide(const Question& question, const Given& given, const Profile& prof
   Decided d;
   const model::Model& model = *question.model;
   d.utilisation = given.utilisation.value_or(profile.utilisation);
-  const int64_t derived = model.max_positions > 0 ? model.max_positions : 2048;
+  int64_t derived = model.max_positions > 0 ? model.max_positions : 2048;
+  // Models of the longrope kind start at their original length: vllm config/model.py.
+  if (model.long_rope && model.original_positions) derived = *model.original_positions;
   if (given.max_model_len) {
     d.max_model_len = *given.max_model_len;
   } else if (!given.fit_length && question.workload.sequence_tokens.count() > 0) {

@@ -21,7 +21,9 @@ const Variant& variant_of(std::string_view type) {
       {"deepseek_v3", "deepseek2", {.dense_layers = 3}},
       {"deepseek_v2", "deepseek2", {.correction_bias = false}},
       {"deepseek_v32", "deepseek32", {.sparse_attention = true, .dense_layers = 3}},
-      {"glm_moe_dsa", "glm-dsa", {.sparse_attention = true, .mtp_copies = false, .dense_layers = 3}},
+      {"glm_moe_dsa",
+       "glm-dsa",
+       {.sparse_attention = true, .mtp_copies = false, .dense_layers = 3}},
       {"glm4_moe_lite", "deepseek2", {.dense_layers = 1}},
       {"kimi_k2", "deepseek2", {.dense_layers = 1}},
   };
@@ -69,9 +71,9 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"deepseek",     "deepseek_v2",  "deepseek_v3",
-                                       "deepseek_v32", "glm_moe_dsa",  "glm4_moe_lite",
-                                       "kimi_k2",      "kimi_k25",     "kimi_vl"};
+constexpr std::string_view kTypes[] = {"deepseek",     "deepseek_v2", "deepseek_v3",
+                                       "deepseek_v32", "glm_moe_dsa", "glm4_moe_lite",
+                                       "kimi_k2",      "kimi_k25",    "kimi_vl"};
 constexpr std::string_view kClasses[] = {"DeepseekV3ForCausalLM", "DeepseekV2ForCausalLM",
                                          "KimiK25ForConditionalGeneration"};
 

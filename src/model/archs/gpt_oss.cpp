@@ -1,6 +1,6 @@
-// gpt-oss 20B and 120B. The bf16 shapes below are those of the module: [experts, in, out], with gate
-// and up interleaved; the published checkpoint packs them to MXFP4 as [experts, out, in / 32, 16].
-// Source: transformers models/gpt_oss/modeling_gpt_oss.py.
+// gpt-oss 20B and 120B. The bf16 shapes below are those of the module: [experts, in, out], with
+// gate and up interleaved; the published checkpoint packs them to MXFP4 as [experts, out, in / 32,
+// 16]. Source: transformers models/gpt_oss/modeling_gpt_oss.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 

@@ -1,6 +1,7 @@
-// Llama 1 to 3.3 and what shares its module: Yi, SmolLM, TinyLlama, CodeLlama, DeepSeek LLM; InternLM
-// (v1), which has its own bias key; SmolLM3, which leaves out rotary on every fourth layer.
-// Source: transformers models/llama, models/smollm3; internlm/internlm-7b modeling_internlm.py.
+// Llama 1 to 3.3 and what shares its module: Yi, SmolLM, TinyLlama, CodeLlama, DeepSeek LLM;
+// InternLM (v1), which has its own bias key; SmolLM3, which leaves out rotary on every fourth
+// layer. Source: transformers models/llama, models/smollm3; internlm/internlm-7b
+// modeling_internlm.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 

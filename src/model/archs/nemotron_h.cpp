@@ -125,7 +125,13 @@ Result<Model> build(const json::Reader& config) {
       read_pattern(fields, {"mtp_hybrid_override_pattern"}, {"mtp_layers_block_type"});
   const bool experts = pattern.find('E') != std::string::npos;
   Builder b(fields, fields, {.positions = 8192, .gguf = experts ? "nemotron_h_moe" : "nemotron_h"});
-  const int64_t layers = fields.layers();
+  // Some configs leave the count to the pattern.
+  const int64_t layers =
+      fields.number({"num_hidden_layers"}, int64_t(pattern.size()), 1, kMaxLayers);
+  if (int64_t(pattern.size()) > kMaxLayers) {
+    return fail(
+        config.error(ErrorCode::too_large, "the layer pattern has more than 10,000 letters"));
+  }
   if (pattern.empty()) fields.extent({"hybrid_override_pattern"});  // says that it is missing
   if (!pattern.empty() && int64_t(pattern.size()) != layers) {
     fields.fail(config.error(ErrorCode::inconsistent,

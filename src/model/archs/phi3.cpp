@@ -1,5 +1,5 @@
-// Phi-3, 3.5, 4 and Phi-4-mini, and the text part of Phi-3-vision: q, k, v in one matrix, gate and up
-// in another. Source: transformers models/phi3/modeling_phi3.py.
+// Phi-3, 3.5, 4 and Phi-4-mini, and the text part of Phi-3-vision: q, k, v in one matrix, gate and
+// up in another. Source: transformers models/phi3/modeling_phi3.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 

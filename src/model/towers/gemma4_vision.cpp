@@ -41,8 +41,9 @@ void add_gemma4_vision(Builder& b, const Fields& vision) {
     add_clipped(b, p + "mlp.gate_proj", width, h, clips);
     add_clipped(b, p + "mlp.up_proj", width, h, clips);
     add_clipped(b, p + "mlp.down_proj", h, width, clips);
-    for (const std::string_view name : {"input_layernorm", "post_attention_layernorm",
-                                        "pre_feedforward_layernorm", "post_feedforward_layernorm"}) {
+    for (const std::string_view name :
+         {"input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+          "post_feedforward_layernorm"}) {
       tower_norm(b, p + std::string(name), h, false);
     }
   }

@@ -1,0 +1,93 @@
+#include "api/line.h"
+
+#include "api/answer.h"
+#include "base/text.h"
+#include "engines/engine.h"
+#include "engines/launch/read_launch.h"
+
+namespace vramwise::api {
+namespace {
+
+using engines::launch::Finding;
+using engines::launch::Reading;
+using json::Value;
+
+Result<Reading> read_line(const json::Reader& request) {
+  TRY_ASSIGN(const std::string line, request.require_string({"line"}));
+  return engines::launch::read_launch(line);
+}
+
+// The member, made an object when it is absent.
+Value& part(Value& object, std::string_view key) {
+  Value* found = object.find(key);
+  return found != nullptr ? *found : object.set(key, Value::object());
+}
+
+void set_if_absent(Value& object, std::string_view key, Value value) {
+  if (object.find(key) == nullptr) object.set(key, std::move(value));
+}
+
+Error refused_by_program(const Reading& reading) {
+  Error error(ErrorCode::invalid_input,
+              reading.engine + " itself would refuse this line: " + reading.errors.front().text);
+  for (size_t i = 1; i < reading.errors.size(); ++i) error.hints.push_back(reading.errors[i].text);
+  return std::move(error).at("line");
+}
+
+}  // namespace
+
+Result<Value> request_from_line(const json::Reader& request) {
+  TRY_ASSIGN(const Reading reading, read_line(request));
+  if (reading.engine.empty()) {
+    return fail(
+        Error(ErrorCode::unsupported, "no serving engine was found in the line")
+            .at("line")
+            .hint("paste the command that starts the server, such as `vllm serve MODEL …`"));
+  }
+  const auto engine = engines::find_engine(reading.engine);
+  if (!engine) {
+    std::string read = reading.engine + " is read but not planned; the line says";
+    if (!reading.model.empty()) read += " model " + reading.model + ",";
+    read += " options " + json::dump(reading.options.to_json());
+    return fail(Error(ErrorCode::unsupported, read).at("line"));
+  }
+  if (!reading.errors.empty()) return fail(refused_by_program(reading));
+
+  Value filled = request.value();
+  filled.erase("line");
+  if (!reading.model.empty() && filled.find("model") == nullptr) {
+    part(filled, "model").set("ref", reading.model);
+  }
+  Value& target = part(filled, "engine");
+  set_if_absent(target, "name", (*engine)->name());
+  if (!reading.version.empty()) set_if_absent(target, "version", reading.version);
+  Value& options = part(target, "options");
+  for (const json::Member& option : reading.options.entries()) {
+    set_if_absent(options, option.key, option.value);
+  }
+  Value& env = part(target, "env");
+  for (const auto& [name, value] : reading.env) set_if_absent(env, name, value);
+
+  Value* hardware = filled.find("hardware");
+  if (hardware != nullptr && hardware->is_object() && hardware->find("count") == nullptr &&
+      hardware->find("devices") == nullptr) {
+    const int64_t visible = reading.gpus.number();
+    const int64_t asked = (*engine)->devices_asked(reading.options);
+    // The parallel sizes decide; cards that are visible beyond them stay idle.
+    if (asked > 0) {
+      hardware->set("count", asked);
+    } else if (visible > 0) {
+      hardware->set("count", visible);
+    }
+  }
+  return filled;
+}
+
+Result<Value> ask_launch(const json::Reader& request, const Value& id) {
+  TRY_ASSIGN(const Reading reading, read_line(request));
+  Value answer = answer_head(id);
+  answer.set("launch", engines::launch::to_json(reading));
+  return answer;
+}
+
+}  // namespace vramwise::api

@@ -1,0 +1,144 @@
+#include "engines/llamacpp/budget.h"
+
+#include <algorithm>
+
+namespace vramwise::engines::llamacpp {
+namespace {
+
+constexpr int kPipelineCopies = 4;  // GGML_SCHED_MAX_COPIES
+constexpr int64_t kFloat = 4;
+
+bool has_delta(const Shape& shape) {
+  return std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& l) {
+    return l.mixer == MixerKind::delta || l.mixer == MixerKind::kimi_delta;
+  });
+}
+
+}  // namespace
+
+int64_t Budget::total(size_t device) const {
+  int64_t sum = saturating_add(model[device], context(device));
+  sum = saturating_add(sum, compute[device]);
+  return saturating_add(sum, saturating_add(draft_cache[device], draft_compute[device]));
+}
+
+Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rules& rules,
+                   const json::Value& profile, const Hardware& hardware, const Request& request)
+    : shape_(shape), gguf_(gguf), rules_(rules), request_(request) {
+  for (const size_t i : request.devices) {
+    const Device& device = hardware.devices[i];
+    backends_.push_back(device_profile(profile, hardware.backend, int(i),
+                                       device.gpu.compute_capability, rules));
+    free_shares_.push_back(double(std::max<int64_t>(0, device.free().count())));
+  }
+  // Without devices the host's buffers are plain ones.
+  backends_.push_back(
+      cpu_profile(profile, request.devices.empty() ? Backend::cpu : hardware.backend));
+}
+
+// Split mode tensor joins the devices to one: measured as one, shared out evenly.
+Budget Budgeter::measure_joined(const ContextSettings& context, const PlacementSettings& placement,
+                                Pass pass) {
+  PlacementSettings one = placement;
+  one.split = SplitMode::none;
+  one.tensor_split.assign(devices(), 0.0);
+  one.tensor_split.front() = 1.0;
+  Budget b = measure(context, one, pass, Pipeline::off);
+  const int64_t n = int64_t(devices());
+  for (auto* sizes : {&b.model, &b.full, &b.sliding, &b.recurrent, &b.draft_cache}) {
+    const int64_t whole = sizes->front();
+    for (size_t d = 0; d < devices(); ++d) (*sizes)[d] = ceil_div(whole, n);
+  }
+  for (size_t d = 1; d < devices(); ++d) {
+    b.compute[d] = b.compute.front();
+    b.draft_compute[d] = b.draft_compute.front();
+    b.placement.expert_bytes[d] = 0;
+  }
+  b.placement.expert_bytes.front() = 0;
+  return b;
+}
+
+Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings& placement,
+                         Pass pass, Pipeline pipeline) {
+  if (placement.split == SplitMode::tensor && devices() > 1) {
+    return measure_joined(context, placement, pass);
+  }
+  Budget b;
+  const size_t count = backends_.size();
+  const std::vector<double>& shares =
+      placement.tensor_split.empty() ? free_shares_ : placement.tensor_split;
+  b.placement = place(shape_, gguf_, placement, shares, backends_, rules_);
+  b.model = b.placement.model_bytes;
+  b.size = context_size(shape_, context, rules_);
+
+  b.full.assign(count, 0);
+  b.sliding.assign(count, 0);
+  b.recurrent.assign(count, 0);
+  b.draft_cache.assign(count, 0);
+  b.draft_compute.assign(count, 0);
+  const auto device_of_cache = [&](size_t layer) {
+    return size_t(context.kv_offload ? b.placement.layer_device[layer] : b.placement.cpu);
+  };
+  const std::vector<LayerCache> caches = layer_caches(shape_, context, b.size);
+  for (size_t i = 0; i < caches.size(); ++i) {
+    const size_t device = device_of_cache(i);
+    b.full[device] = saturating_add(b.full[device], caches[i].full);
+    b.sliding[device] = saturating_add(b.sliding[device], caches[i].sliding);
+    b.recurrent[device] = saturating_add(b.recurrent[device], caches[i].recurrent);
+  }
+
+  const bool all_have_events =
+      count > 2 && std::all_of(backends_.begin(), backends_.end() - 1,
+                               [](const BackendProfile& p) { return p.events; });
+  const bool pipelined = pipeline == Pipeline::allowed && all_have_events &&
+                         b.placement.full_offload && placement.split == SplitMode::layer &&
+                         context.kv_offload && !placement.has_overrides();
+  b.copies = pipelined ? kPipelineCopies : 1;
+
+  GraphInput input;
+  input.shape = &shape_;
+  input.rules = &rules_;
+  input.weights = &b.placement.weights;
+  input.settings = context;
+  input.size = b.size;
+  input.layer_device = b.placement.layer_device;
+  input.output_device = b.placement.output_device;
+  input.cpu = b.placement.cpu;
+  // Remote devices cannot be named by a pin.
+  const bool remote =
+      count > 1 && backends_.front().offload == OpOffload::never && backends_.front().order == NodeOrder::as_built;
+  input.full_offload = b.placement.full_offload && !remote;
+  input.pins = pass == Pass::real;
+  input.delta_one_token = rules_.delta_one_token;
+  input.delta_many_tokens = rules_.delta_many_tokens;
+  const ScheduleOptions schedule{request_.op_offload, b.copies};
+  ComputePlan plan = planner_.plan(input, backends_, schedule);
+  b.compute = std::move(plan.bytes);
+  b.splits = plan.splits;
+  b.nodes = plan.nodes;
+
+  // Logits of one token a slot; more rows are added when a batch asks for them.
+  b.output = saturating_multiply(saturating_multiply(kFloat, shape_.vocab), b.size.sequences);
+
+  if (request_.draft_head && int64_t(shape_.layers.size()) > shape_.trunk_layers &&
+      has_delta(shape_)) {
+    ContextSettings draft = context;
+    draft.draft_head = true;
+    draft.type_k = request_.draft_type_k;
+    draft.type_v = request_.draft_type_v;
+    draft.rollback = 0;
+    draft.output_rows = b.size.sequences;
+    const ContextSize size = context_size(shape_, draft, rules_);
+    const std::vector<LayerCache> heads = layer_caches(shape_, draft, size);
+    for (size_t i = 0; i < heads.size(); ++i) {
+      const size_t device = device_of_cache(i);
+      b.draft_cache[device] = saturating_add(b.draft_cache[device], heads[i].total());
+    }
+    input.settings = draft;
+    input.size = size;
+    b.draft_compute = planner_.plan(input, backends_, schedule).bytes;
+  }
+  return b;
+}
+
+}  // namespace vramwise::engines::llamacpp

@@ -1,0 +1,62 @@
+// The memory of one way of running: model, caches and compute buffers of each device and the host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engines/llamacpp/caches.h"
+#include "engines/llamacpp/compute.h"
+#include "engines/llamacpp/placement.h"
+#include "engines/llamacpp/request.h"
+
+namespace vramwise::engines::llamacpp {
+
+struct Budget {
+  Placement placement;
+  ContextSize size;
+  int copies = 1;                  // pipeline copies of the inputs
+  int splits = 0, nodes = 0;
+  // Of each device, the CPU last.
+  std::vector<int64_t> model, full, sliding, recurrent, compute;
+  std::vector<int64_t> draft_cache, draft_compute;  // of the draft head's own context
+  int64_t output = 0;              // logits in host memory
+
+  int64_t context(size_t device) const {
+    return saturating_add(saturating_add(full[device], sliding[device]), recurrent[device]);
+  }
+  // Everything on a device except what the driver and the runtime take.
+  int64_t total(size_t device) const;
+};
+
+// Is memory really allocated, or only measured (fit, dry runs)?
+enum class Pass { real, measured };
+enum class Pipeline { allowed, off };
+
+// Measures ways of running one model on one machine. Keeps its buffers between calls.
+class Budgeter {
+ public:
+  Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rules& rules,
+           const json::Value& profile, const Hardware& hardware, const Request& request);
+
+  Budget measure(const ContextSettings& context, const PlacementSettings& placement, Pass pass,
+                 Pipeline pipeline = Pipeline::allowed);
+
+  const std::vector<BackendProfile>& backends() const { return backends_; }
+  size_t devices() const { return backends_.size() - 1; }
+  const Shape& shape() const { return shape_; }
+
+ private:
+  Budget measure_joined(const ContextSettings& context, const PlacementSettings& placement,
+                        Pass pass);
+
+  const Shape& shape_;
+  const weights::GgufModel& gguf_;
+  const Rules& rules_;
+  const Request& request_;
+  std::vector<BackendProfile> backends_;
+  std::vector<double> free_shares_;
+  ComputePlanner planner_;
+};
+
+}  // namespace vramwise::engines::llamacpp

@@ -1,0 +1,224 @@
+// llama.cpp: the order in which everything is asked and answered.
+#include "engines/engine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "engines/launch_command.h"
+#include "engines/llamacpp/capacity.h"
+#include "engines/llamacpp/plan_state.h"
+
+namespace vramwise::engines {
+namespace llamacpp {
+namespace {
+
+Options effective_options(const PlanState& s) {
+  const ContextSettings& c = s.request.context;
+  const ContextSize& size = s.budget.size;
+  const auto type_name = [](weights::GgmlType type) {
+    return json::Value(to_lower(weights::info(type).name));
+  };
+  Options o;
+  o.set("ctx_size", json::Value(size.n_ctx));
+  o.set("parallel", json::Value(size.sequences));
+  o.set("kv_unified", json::Value(c.unified));
+  o.set("batch_size", json::Value(size.n_batch));
+  o.set("ubatch_size", json::Value(size.n_ubatch));
+  o.set("flash_attn", json::Value(c.flash ? "on" : "off"));
+  o.set("cache_type_k", type_name(c.type_k));
+  o.set("cache_type_v", type_name(c.type_v));
+  if (s.shape.has_sliding()) o.set("swa_full", json::Value(c.swa_full));
+  o.set("kv_offload", json::Value(c.kv_offload));
+  if (s.devices() > 0) {
+    int64_t layers = 0;
+    const Placement& p = s.budget.placement;
+    for (const int16_t d : p.layer_device) layers += d != p.cpu;
+    o.set("n_gpu_layers", json::Value(layers + (p.output_device != p.cpu ? 1 : 0)));
+    o.set("fit", json::Value(s.request.fit ? "on" : "off"));
+  }
+  return o;
+}
+
+// Flags without a negative form; false is their absence.
+constexpr std::array<std::string_view, 8> kBareFlags = {
+    "swa_full", "cpu_moe", "no_host", "embedding", "mlock", "rerank", "metrics", "backend_sampling"};
+
+std::string joined(const json::Array& items) {
+  std::string text;
+  for (const json::Value& item : items) {
+    if (!text.empty()) text += ",";
+    text += item.is_string() ? item.as_string()
+            : item.is_integer() ? format_integer(item.as_integer())
+                                : format_number(item.as_double());
+  }
+  return text;
+}
+
+// The file as it is usually named: "Llama-3.1-70B-Q4_K_M.gguf".
+std::string file_name(const Question& q, const PlanState& s) {
+  std::string_view id = q.model->id;
+  if (ends_with(id, ".gguf")) return std::string(id);
+  const size_t slash = id.rfind('/');
+  if (slash != std::string_view::npos) id.remove_prefix(slash + 1);
+  return std::string(id) + "-" + s.gguf.file_type + ".gguf";
+}
+
+std::string command_of(const Question& q, const PlanState& s) {
+  Options o;
+  const Options& given = q.settings.options;
+  // What the workload settled stands first, then what was given.
+  if (q.workload.given() && !given.has("ctx_size")) {
+    o.set("ctx_size", json::Value(s.request.context.n_ctx));
+  }
+  if (!given.has("parallel") && !given.has("tool")) {
+    o.set("parallel", json::Value(s.request.context.sequences));
+  }
+  if (s.devices() > 0 && !given.has("n_gpu_layers") && !s.fit_decides) {
+    constexpr int64_t kAllLayers = 99;
+    const int64_t every = int64_t(s.shape.layers.size()) + 1;
+    o.set("n_gpu_layers", json::Value(std::max(kAllLayers, every)));
+  }
+  for (const json::Member& m : given.entries()) {
+    if (m.key == "tool" || m.key == "n_outputs_max" || m.key == "n_rs_seq") continue;
+    const bool bare =
+        std::find(kBareFlags.begin(), kBareFlags.end(), m.key) != kBareFlags.end();
+    if (bare && m.value.is_boolean() && !m.value.as_boolean()) continue;
+    o.set(m.key, m.value.is_array() ? json::Value(joined(m.value.as_array())) : m.value);
+  }
+  const std::string start = s.request.tool + " -m " + shell_quoted(file_name(q, s));
+  return launch_command(start, "", o, q.settings.env, SwitchStyle::paired);
+}
+
+// Index among the plan's devices of the fullest one; the host's place when there is none.
+size_t fullest_index(const PlanState& s, const Assessment& a) {
+  for (size_t d = 0; d < s.devices(); ++d) {
+    if (int(s.request.devices[d]) == a.fullest_device) return d;
+  }
+  return s.devices();
+}
+
+KvFacts kv_facts(const Question& q, const PlanState& s, const Assessment& a) {
+  const Budget& b = s.budget;
+  const size_t d = fullest_index(s, a);
+  KvFacts kv;
+  kv.bytes_per_token = Bytes(
+      bytes_per_token(s.shape, s.request.context, b.placement.layer_device, int16_t(d)));
+  if (d < s.devices()) {
+    const ByteRange beside = {
+        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.low,
+        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.likely + s.outside[d].scratch.likely,
+        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.high + s.outside[d].scratch.high};
+    const Bytes free = s.device(q, d).free(), bar = s.device(q, d).total_uncertainty;
+    kv.available = {free - bar - beside.high, free - beside.likely, free + bar - beside.low};
+  } else if (q.hardware->ram.count() > 0) {
+    const Bytes left = q.hardware->ram - Bytes(b.model[d] + b.compute[d] + b.output);
+    kv.available = ByteRange::exactly(left);
+  }
+  kv.pool_tokens = saturating_multiply(b.size.cells, b.size.streams);
+  kv.max_sequence_tokens = b.size.cells;
+  if (b.size.cells > 0) kv.max_concurrency = double(kv.pool_tokens) / double(b.size.cells);
+  return kv;
+}
+
+void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
+  CapacityQuestion c;
+  c.context = s.request.context;
+  c.placement = s.request.placement;
+  for (size_t d = 0; d < s.devices(); ++d) {
+    const Bytes room =
+        s.device(q, d).free() - s.outside[d].context.likely - s.outside[d].scratch.likely;
+    c.room.push_back(std::max<int64_t>(0, room.count()));
+  }
+  c.room.push_back(q.hardware->ram.count() > 0 ? q.hardware->ram.count() : -1);
+  c.sequence_tokens = q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count()
+                                                             : s.budget.size.cells;
+  c.users = std::max<int64_t>(1, q.workload.concurrency.count());
+  const ContextSize& size = s.budget.size;
+  c.known = c.users == size.sequences && c.sequence_tokens == size.cells &&
+            (!s.request.context.unified || size.sequences == 1);
+  c.known_excess = excess_of(s.budget, c.room);
+  const Capacity found = find_capacity(*s.budgeter, c);
+  a.users = found.users;
+  a.longest_sequence = found.longest_sequence;
+}
+
+// Host memory that grows while the server runs and that no buffer line shows.
+void note_growth(const PlanState& s, Notes& notes) {
+  if (!s.request.is_server()) return;
+  notes.assume("host_growth",
+               s.shape.has_sliding() || s.shape.has_state()
+                   ? "The server may take more host memory while it runs: a prompt cache of up to "
+                     "8 GiB (--cache-ram) and context checkpoints of each slot."
+                   : "The server may take more host memory while it runs: a prompt cache of up to "
+                     "8 GiB (--cache-ram).",
+               "ggml-org/llama.cpp tools/server");
+}
+
+Result<Assessment> assess_question(const Question& q) {
+  TRY_ASSIGN(const std::unique_ptr<PlanState> state, plan_state(q));
+  PlanState& s = *state;
+  Assessment a;
+  a.primary = Reading::need;
+  a.refusals = refusals_of(s);
+  fill_ledgers(q, s, a);
+  a.requirements = requirements_of(q, s);
+  a.kv = kv_facts(q, s, a);
+  if (a.refusals.empty()) answer_capacity(q, s, a);
+  a.log = log_lines_of(q, s);
+  a.buffers = buffers_of(q, s);
+  a.fit = s.fit;
+  a.effective = effective_options(s);
+  a.command = command_of(q, s);
+  a.notes = s.notes;
+  note_growth(s, a.notes);
+  return a;
+}
+
+}  // namespace
+}  // namespace llamacpp
+
+namespace {
+
+class LlamaCppEngine final : public Engine {
+ public:
+  std::string_view name() const override { return "llama.cpp"; }
+  Result<Assessment> assess(const Question& question) const override {
+    return llamacpp::assess_question(question);
+  }
+  std::vector<LeverCandidate> levers(const Question& question,
+                                     const Assessment& assessment) const override {
+    return llamacpp::lever_candidates(question, assessment);
+  }
+  std::vector<std::string_view> weight_formats() const override {
+    return {"BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "Q2_K"};
+  }
+  std::string_view option_of(Knob knob) const override {
+    switch (knob) {
+      case Knob::sequence_tokens: return "ctx_size";
+      case Knob::concurrency: return "parallel";
+      case Knob::batch_tokens: return "ubatch_size";
+      case Knob::lora_slots: break;
+    }
+    return {};
+  }
+  std::vector<Layout> layouts(const Question&, int devices) const override {
+    if (devices < 1) return {};
+    if (devices == 1) return {{}};
+    return {{"layer split over " + format_integer(devices), {}}};
+  }
+  bool runs_on(const catalog::Gpu& gpu) const override {
+    return gpu.vendor == "nvidia" || gpu.vendor == "amd" || gpu.vendor == "intel" ||
+           gpu.vendor == "apple";
+  }
+};
+
+}  // namespace
+
+const Engine& engine_llamacpp();
+const Engine& engine_llamacpp() {
+  static const LlamaCppEngine engine;
+  return engine;
+}
+
+}  // namespace vramwise::engines

@@ -1,0 +1,143 @@
+#include "engines/llamacpp/plan_state.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "engines/llamacpp/graph/families.h"
+
+namespace vramwise::engines::llamacpp {
+namespace {
+
+// The GGUF of the question: the mixture chosen, else a conversion without quantisation.
+Result<weights::GgufModel> gguf_of(const Question& q, Notes& notes) {
+  if (q.weights->is_gguf()) return *q.weights->gguf;
+  if (!q.weights->format.empty() && q.weights->format != "bf16" && q.weights->format != "fp16" &&
+      q.weights->format != "fp32") {
+    notes.assume("gguf_of_checkpoint",
+                 "llama.cpp loads GGUF files only; the file is taken to be a conversion to 16 bits "
+                 "of the unquantised model.",
+                 "ggml-org/llama.cpp convert_hf_to_gguf.py");
+  }
+  return weights::gguf_tensors(*q.model);
+}
+
+// Does any device run out of memory?
+bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
+  for (size_t d = 0; d < s.devices(); ++d) {
+    const Outside o = outside_of(s.profile, q.hardware->backend, s.device(q, d), s.shape, b.size);
+    if (Bytes(b.total(d)) + o.context.likely > s.device(q, d).free()) return true;
+  }
+  return false;
+}
+
+// Real loads try pipeline copies first and do without when they do not fit.
+Budget measured_for_real(const Question& q, PlanState& s, const ContextSettings& context,
+                         const PlacementSettings& placement) {
+  Budget b = s.budgeter->measure(context, placement, Pass::real);
+  if (b.copies > 1 && over_memory(q, s, b)) {
+    b = s.budgeter->measure(context, placement, Pass::real, Pipeline::off);
+    s.notes.assume("pipeline_retry",
+                   "Pipeline copies of the inputs do not fit; llama.cpp then loads without them.",
+                   "ggml-org/llama.cpp src/llama-context.cpp");
+  }
+  return b;
+}
+
+void answer_fit(const Question& q, PlanState& s) {
+  Request& r = s.request;
+  const bool open = !r.layers_given || !r.ctx_given;
+  if (!r.fit || !open) return;
+  FitQuestion question;
+  for (size_t d = 0; d < s.devices(); ++d) question.free.push_back(s.device(q, d).free());
+  if (s.devices() == 0) {
+    if (q.hardware->ram.count() <= 0) return;
+    question.free.push_back(q.hardware->ram);
+  }
+  question.margin = r.fit_margin;
+  question.smallest_ctx = r.fit_ctx;
+  question.ctx_open = !r.ctx_given;
+  question.layers_open = !r.layers_given;
+  // One device is measured alike with and without allocation.
+  const Budget* measured = s.devices() <= 1 ? &s.budget : nullptr;
+  const FitAnswer answer = run_fit(*s.budgeter, r.context, r.placement, question, measured);
+  const int64_t every_layer = int64_t(s.shape.layers.size()) + 1;
+
+  Fit fit;
+  fit.ctx_size = answer.n_ctx;
+  fit.n_gpu_layers = answer.n_gpu_layers >= 0 ? answer.n_gpu_layers : every_layer;
+  if (s.devices() == 0) fit.n_gpu_layers = 0;
+  fit.tensor_split = answer.tensor_split;
+  fit.override_tensor = answer.overrides;
+  s.fit = std::move(fit);
+  if (!answer.changed || answer.failed) return;
+  if (q.workload.given()) {
+    // What was asked for is shown as asked, and the command says so.
+    s.fit_would_change = true;
+    return;
+  }
+  s.fit_decides = true;
+  r.context.n_ctx = answer.n_ctx;
+  r.placement = answer.placement;
+  s.budget = measured_for_real(q, s, r.context, r.placement);
+  s.notes.assume("fit_decides",
+                 "-c or -ngl is left to the program: its fit chooses a context of " +
+                     format_grouped(answer.n_ctx) + " tokens and " +
+                     format_integer(s.fit->n_gpu_layers) + " of " + format_integer(every_layer) +
+                     " layers on the GPUs.",
+                 "ggml-org/llama.cpp common/fit.cpp");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
+  auto state = std::make_unique<PlanState>();
+  PlanState& s = *state;
+  TRY_ASSIGN(catalog::Entry entry, catalog::find(catalog::Kind::engine, "llama.cpp"));
+  s.profile = std::move(entry.value);
+  const Version& version = q.settings.version;
+  if (version.given && version.build == 0) {
+    s.notes.warn("version_without_build",
+                 "llama.cpp is versioned by build numbers such as b9200; '" + version.text +
+                     "' was taken as the newest.");
+  }
+  TRY_ASSIGN(s.rules, rules_for(s.profile, version.build));
+  TRY_ASSIGN(s.gguf, gguf_of(q, s.notes));
+  s.notes.append(s.gguf.notes);
+  TRY_ASSIGN(s.shape, shape_of(*q.model, s.gguf, s.notes));
+  TRY_ASSIGN(s.request, read_request(q, s.shape, s.rules, s.notes));
+  s.budgeter = std::make_unique<Budgeter>(s.shape, s.gguf, s.rules, s.profile, *q.hardware,
+                                          s.request);
+  if (s.request.placement.split == SplitMode::tensor) {
+    s.notes.assume("tensor_split_even",
+                   "Split mode tensor: weights and caches are taken to be shared evenly.",
+                   "ggml-org/llama.cpp src/llama-model.cpp");
+  }
+  s.budget = measured_for_real(q, s, s.request.context, s.request.placement);
+  if (refusals_of(s).empty()) answer_fit(q, s);
+  for (size_t d = 0; d < s.devices(); ++d) {
+    s.outside.push_back(
+        outside_of(s.profile, q.hardware->backend, s.device(q, d), s.shape, s.budget.size));
+  }
+  return state;
+}
+
+std::vector<Refusal> refusals_of(const PlanState& s) {
+  std::vector<Refusal> refusals;
+  const ContextSettings& c = s.request.context;
+  if (CacheRefusal r = cache_refusal(s.shape, c); !r.explanation.empty()) {
+    refusals.push_back({"cache_type", std::move(r.engine_error), std::move(r.explanation)});
+  }
+  constexpr int64_t kMostSlots = 256;  // LLAMA_MAX_SEQ
+  if (c.sequences > kMostSlots) {
+    refusals.push_back({"slots", "n_seq_max must be <= 256",
+                        "llama.cpp serves at most 256 sequences at a time."});
+  }
+  if (s.request.placement.split == SplitMode::tensor && !c.flash) {
+    refusals.push_back({"split_mode", "SPLIT_MODE_TENSOR requires flash_attn to be enabled",
+                        "Split mode tensor works with flash attention only."});
+  }
+  return refusals;
+}
+
+}  // namespace vramwise::engines::llamacpp

@@ -1,0 +1,50 @@
+// One question answered as far as memory goes: what engine.cpp and levers.cpp both start from.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/llamacpp/budget.h"
+#include "engines/llamacpp/fit.h"
+#include "engines/llamacpp/outside.h"
+#include "engines/llamacpp/request.h"
+
+namespace vramwise::engines::llamacpp {
+
+struct PlanState {
+  json::Value profile;
+  Rules rules;
+  weights::GgufModel gguf;
+  Shape shape;
+  Request request;
+  std::unique_ptr<Budgeter> budgeter;   // refers to the parts above
+  Budget budget;
+  std::vector<Outside> outside;         // of each device
+  std::optional<Fit> fit;
+  bool fit_decides = false;             // the placement or context shown is fit's choice
+  bool fit_would_change = false;        // fit would run it otherwise than shown
+  Notes notes;
+
+  size_t devices() const { return budgeter->devices(); }
+  const Device& device(const Question& q, size_t d) const {
+    return q.hardware->devices[request.devices[d]];
+  }
+};
+
+// Errors: bad options, models without a GGUF form.
+Result<std::unique_ptr<PlanState>> plan_state(const Question& question);
+
+// What does not fit by sizes alone: the program's own message and what it means.
+std::vector<Refusal> refusals_of(const PlanState& state);
+
+// Rows, requirements, log lines.
+void fill_ledgers(const Question& question, const PlanState& state, Assessment& assessment);
+std::vector<Requirement> requirements_of(const Question& question, const PlanState& state);
+std::vector<LogLine> log_lines_of(const Question& question, const PlanState& state);
+Buffers buffers_of(const Question& question, const PlanState& state);
+
+std::vector<LeverCandidate> lever_candidates(const Question& question, const Assessment& assessment);
+
+}  // namespace vramwise::engines::llamacpp

@@ -1,0 +1,183 @@
+#include "engines/sglang/pools.h"
+
+#include <algorithm>
+
+#include "engines/spread.h"
+
+namespace vramwise::engines::sglang {
+namespace {
+
+RankWeights weights_of(const Question& q, const Setup& s) {
+  RankLayout layout;
+  layout.tensor = s.tensor;
+  layout.attention = s.attention_ranks;
+  layout.expert_ranks = s.expert > 1 ? s.expert : 1;
+  layout.expert_tensor = s.expert > 1 ? std::max<int64_t>(1, s.tensor / s.expert) : s.tensor;
+  const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
+  layout.first_layer = range.first;
+  layout.end_layer = range.end;
+  layout.last_stage = s.pipeline == 1;
+  LoadRules rules;
+  rules.plain = s.plain;
+  rules.mtp_layers = s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+  rules.second_scales = s.second_scales;
+  rules.towers = q.model->vision ? s.multimodal : true;
+  return rank_weights(*q.model, *q.weights, layout, rules);
+}
+
+Cells cells_of(const Question& q, const Setup& s) {
+  CacheRules rules;
+  rules.ranks = s.attention_ranks;
+  rules.element = s.element;
+  rules.conv = s.plain;
+  rules.recurrent = s.state;
+  CacheRules stored = rules;
+  stored.sparse_latent_row = s.sparse_row_bytes;
+  const int64_t mtp = s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+  const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
+  Cells cells;
+  int64_t layers = 0;
+  for (const LayerCache& c : rank_caches(*q.model, rules, mtp)) {
+    if (c.layer >= range.end && s.pipeline > 1) continue;
+    switch (c.kind) {
+      case LayerCache::Kind::window:
+        if (s.window_pools) {
+          cells.window += c.token_bytes;
+          cells.longest_window = std::max(cells.longest_window, c.window);
+        } else {
+          cells.full += c.token_bytes;
+        }
+        break;
+      case LayerCache::Kind::row_window:
+        cells.window += c.token_bytes;
+        cells.longest_window = std::max(cells.longest_window, c.window);
+        break;
+      case LayerCache::Kind::state: cells.state += c.state_bytes; break;
+      case LayerCache::Kind::compressed:
+      case LayerCache::Kind::indexer: cells.full += c.token_bytes / c.tokens_per_entry; break;
+      case LayerCache::Kind::cross: break;
+      default:
+        cells.full += c.token_bytes;
+        ++layers;
+        break;
+    }
+  }
+  for (const LayerCache& c : rank_caches(*q.model, stored, mtp)) {
+    if (c.is_growing() || c.kind == LayerCache::Kind::compressed) {
+      cells.real_full += c.token_bytes / c.tokens_per_entry;
+    } else if (c.kind == LayerCache::Kind::window && !s.window_pools) {
+      cells.real_full += c.token_bytes;
+    }
+  }
+  // A drafter without layers of its own in the config caches like one layer more.
+  if (s.draft_layers > 0 && mtp == 0 && layers > 0) cells.full += cells.full / layers;
+  return cells;
+}
+
+bool is_latent(const model::Model& model) {
+  for (const model::Layer& layer : model.layers) {
+    for (const model::CacheLayout& c : layer.caches) {
+      if (std::holds_alternative<model::LatentAttention>(c)) return true;
+    }
+  }
+  return false;
+}
+
+// Captured prefill sizes (tokens): 4..32/4, 48..256/16, 288..512/32, 576..1024/64, 1280..4096/256, then
+// /512. Source: sglang server_args.py.
+int64_t prefill_sizes(int64_t largest) {
+  struct Part {
+    int64_t first, last, step;
+  };
+  constexpr Part kParts[] = {{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, kInt64Max, 512}};
+  int64_t count = 0;
+  for (const Part& p : kParts) {
+    const int64_t last = std::min(p.last, largest);
+    if (last >= p.first) count += (last - p.first) / p.step + 1;
+  }
+  return count;
+}
+
+// Default of mem_fraction_static, rounded to three digits as SGLang does.
+double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
+  const int64_t chunk = s.chunk > 0 ? s.chunk : 16384;
+  Bytes reserved = s.reserved_floor + KiB(s.reserved_per_token_kib) * std::max<int64_t>(chunk, 2048) +
+                   MiB(s.reserved_per_rank_mib) * (s.tensor * s.pipeline);
+  reserved += MiB(s.graph_per_batch_mib) * s.graph_batch;
+  if (s.data_attention) {
+    // Extra graph memory of data-parallel attention, more for large batches.
+    reserved += MiB(3) * (s.graph_batch * s.data);
+    if (s.graph_batch > 300) reserved += MiB(3) * (s.graph_batch * s.data) / 2;
+  }
+  const bool latent = is_latent(*q.model);
+  if (s.graph_batch > 0 && !s.multimodal) {
+    reserved += latent ? MiB(s.latent_graph_mib) : MiB(s.prefill_graph_mib) * prefill_sizes(chunk);
+  }
+  reserved = std::max(reserved, s.large_floor);
+  const double share = double((smi_total - reserved).count()) / double(std::max<int64_t>(1, smi_total.count()));
+  double fraction = double(int64_t(share * 1000 + 0.5)) / 1000;
+  if (s.multimodal) fraction *= s.multimodal_factor;
+  return fraction;
+}
+
+void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int64_t& window_tokens, int64_t& slots) {
+  tokens = window_tokens = slots = 0;
+  if (budget <= 0) return;
+  int64_t rest = budget;
+  if (r.cells.state > 0) {
+    const auto part = int64_t(double(budget) * s.state_ratio / (1 + s.state_ratio));
+    slots = part / r.cells.state;
+    rest = budget - part;
+  }
+  const double cell = double(r.cells.full) + (r.cells.full > 0 ? s.window_ratio : 1.0) * double(r.cells.window);
+  if (cell <= 0) return;
+  tokens = int64_t(double(rest) / cell) / s.page * s.page;
+  if (s.max_tokens) tokens = std::min(tokens, *s.max_tokens / s.page * s.page);
+  if (r.cells.window > 0) {
+    window_tokens = r.cells.full > 0 ? int64_t(double(tokens) * s.window_ratio) / s.page * s.page : tokens;
+  }
+}
+
+}  // namespace
+
+RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
+  RankPlan r;
+  r.parts = weights_of(q, s);
+  const Bytes weights = r.parts.total();
+  r.weights = {weights - std::max(weights * s.weights_low_per_mille / 1000, MiB(1)), weights,
+               weights + std::max(weights * s.weights_high_per_mille / 1000, s.weights_floor)};
+  r.cells = cells_of(q, s);
+  r.fraction_derived = !s.fraction;
+  r.fraction = s.fraction ? *s.fraction : default_fraction(q, s, device.total * s.smi_per_mille / 1000);
+
+  const Bytes idle = device.free();
+  r.free_before = {idle - s.before.high - device.total_uncertainty, idle - s.before.likely,
+                   idle - s.before.low + device.total_uncertainty};
+  r.outside = Bytes(int64_t(double(r.free_before.likely.count()) * (1 - r.fraction)));
+  r.free_after = {r.free_before.low - r.weights.high, r.free_before.likely - weights, r.free_before.high - r.weights.low};
+  Spread spread;
+  spread.add(r.free_before);
+  spread.add({-(r.weights.high - weights), Bytes(), weights - r.weights.low});
+  const Bytes likely = r.free_after.likely - r.outside;
+  r.budget = {likely - spread.down(), likely, likely + spread.up()};
+
+  int64_t window = 0, slots = 0;
+  cut_pools(s, r, r.budget.low.count(), r.tokens_low, window, slots);
+  cut_pools(s, r, r.budget.high.count(), r.tokens_high, window, slots);
+  cut_pools(s, r, r.budget.likely.count(), r.tokens, r.window_tokens, r.state_slots);
+  // Tensors hold one page (or slot) more, as padding.
+  if (r.tokens > 0) r.full_pool = Bytes(r.cells.real_full) * (r.tokens + s.page);
+  if (r.window_tokens > 0) r.window_pool = Bytes(r.cells.window) * (r.window_tokens + s.page);
+  if (r.state_slots > 0) r.state_pool = Bytes(r.cells.state) * (r.state_slots + 1);
+  r.graphs = MiB(s.graph_per_batch_mib) * s.graph_batch;
+  r.activations = KiB(s.activation_kib) * (s.chunk > 0 ? s.chunk : 16384);
+  // min(clamp(tokens / context x 512, 2048, 4096), tokens / 2) requests a worker.
+  const int64_t derived = std::min(
+      std::clamp<int64_t>(saturating_multiply(r.tokens, 512) / std::max<int64_t>(1, s.context), 2048, 4096),
+      std::max<int64_t>(1, r.tokens / 2));
+  r.max_running = s.max_running > 0 ? s.max_running : derived;
+  if (r.cells.state > 0) r.max_running = std::min(r.max_running, std::max<int64_t>(0, r.state_slots / s.slots_per_request));
+  return r;
+}
+
+}  // namespace vramwise::engines::sglang

@@ -1,0 +1,46 @@
+// SGLang's memory of one rank: what the fraction leaves for the pools, and the pools cut from it.
+//
+//   budget = free after the weights - free before them x (1 - mem_fraction_static)
+//
+// Source: sglang mem_cache/kv_cache_configurator.py, model_executor/pool_configurator.py,
+// server_args.py.
+#pragma once
+
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/rank_weights.h"
+#include "engines/sglang/settings.h"
+
+namespace vramwise::engines::sglang {
+
+// Bytes per token of the layers of one rank.
+struct Cells {
+  int64_t full = 0;          // layers that keep every token
+  int64_t window = 0;        // sliding-window layers
+  int64_t state = 0;         // states of one request
+  int64_t real_full = 0;     // rows as they are really stored
+  int64_t longest_window = 0;
+};
+
+struct RankPlan {
+  RankWeights parts;
+  ByteRange weights;         // as the free memory falls by
+  double fraction = 0;
+  bool fraction_derived = false;
+  ByteRange free_before;     // before the weights
+  ByteRange free_after;
+  ByteRange budget;
+  Bytes outside;             // free_before x (1 - fraction): activations and graphs
+  Bytes graphs, activations; // estimates of what fills it
+  Cells cells;
+  int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
+  int64_t window_tokens = 0;
+  int64_t state_slots = 0;
+  Bytes full_pool, window_pool, state_pool;
+  int64_t max_running = 0;
+};
+
+RankPlan plan_rank(const Question& question, const Setup& setup, const Device& device);
+
+}  // namespace vramwise::engines::sglang

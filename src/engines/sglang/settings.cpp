@@ -1,0 +1,175 @@
+#include "engines/sglang/settings.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace vramwise::engines::sglang {
+namespace {
+
+struct Kinds {
+  bool latent = false, sparse = false, state = false, window = false;
+};
+
+Kinds kinds_of(const model::Model& model) {
+  Kinds k;
+  for (const model::Layer& layer : model.layers) {
+    for (const model::CacheLayout& c : layer.caches) {
+      k.latent = k.latent || std::holds_alternative<model::LatentAttention>(c);
+      k.sparse = k.sparse || std::holds_alternative<model::IndexerKeys>(c);
+      k.window = k.window || std::holds_alternative<model::SlidingWindow>(c);
+      k.state = k.state || model::is_recurrent(c);
+    }
+  }
+  return k;
+}
+
+Result<bool> read_parallel(const Options& o, const Question& q, Setup& s, Notes& notes) {
+  TRY_ASSIGN(const auto tensor, o.integer("tp_size", 1, 1 << 16));
+  TRY_ASSIGN(const auto data, o.integer("dp_size", 1, 1 << 16));
+  TRY_ASSIGN(const auto pipeline, o.integer("pp_size", 1, 1 << 16));
+  TRY_ASSIGN(const auto expert, o.integer("ep_size", 1, 1 << 16));
+  TRY_ASSIGN(const auto attention, o.boolean("enable_dp_attention"));
+  s.data = data.value_or(1);
+  s.pipeline = pipeline.value_or(1);
+  s.expert = expert.value_or(1);
+  s.data_attention = attention.value_or(false) && s.data > 1;
+  const auto devices = int64_t(q.hardware->devices.size());
+  if (tensor) {
+    s.tensor = *tensor;
+  } else if (devices > 1 && !data && !pipeline) {
+    s.tensor = devices;
+    s.tensor_assumed = true;
+    notes.assume("tensor_parallel_from_devices", "the layers are split over " + std::to_string(devices) +
+                                                     " devices (SGLang itself uses one unless --tp-size says so)");
+  }
+  s.attention_ranks = s.data_attention ? std::max<int64_t>(1, s.tensor / s.data) : s.tensor;
+  return true;
+}
+
+// Sizes that follow from the card's memory when they are not given.
+Result<bool> read_sizes(const Options& o, Facts& facts, const Circumstances& now, Setup& s) {
+  const json::Value& tier = facts.row("tiers", now);
+  TRY_ASSIGN(const auto chunk, o.integer("chunked_prefill_size", -1, int64_t{1} << 40));
+  TRY_ASSIGN(const auto batch, o.integer("cuda_graph_max_bs_decode", 0, 1 << 20));
+  TRY_ASSIGN(const auto list, o.numbers("cuda_graph_bs_decode"));
+  TRY_ASSIGN(const auto no_graphs, o.boolean("disable_cuda_graph"));
+  s.chunk = chunk ? std::max<int64_t>(0, *chunk) : facts.integer(tier, "chunk");
+  s.graph_batch = batch.value_or(facts.integer(tier, s.tensor < 4 ? "graphs" : "graphs_from_4"));
+  if (list && !list->empty()) s.graph_batch = int64_t(*std::max_element(list->begin(), list->end()));
+  if (no_graphs.value_or(false)) s.graph_batch = 0;
+  return true;
+}
+
+Result<bool> read_cache(const Options& o, const Question& q, Facts& facts, const Circumstances& now,
+                        const Kinds& kinds, Setup& s) {
+  TRY_ASSIGN(const auto dtype, o.string("dtype"));
+  TRY_ASSIGN(const auto cache, o.string("kv_cache_dtype"));
+  TRY_ASSIGN(const auto state, o.string("mamba_ssm_dtype"));
+  TRY_ASSIGN(const auto page, o.integer("page_size", 1, 1 << 20));
+  TRY_ASSIGN(const auto window, o.number("swa_full_tokens_ratio", 0, 1));
+  TRY_ASSIGN(const auto ratio, o.number("mamba_full_memory_ratio", 0, 1e6));
+  TRY_ASSIGN(const auto no_radix, o.boolean("disable_radix_cache"));
+  TRY_ASSIGN(const auto no_windows, o.boolean("disable_hybrid_swa_memory"));
+  s.plain = dtype && dtype_from_name(*dtype) ? *dtype_from_name(*dtype) : q.model->dtype;
+  if (s.plain == DType::float32 && !dtype) s.plain = DType::bfloat16;
+  if (state) s.state = dtype_from_name(*state).value_or(DType::float32);
+  std::string name = to_lower(cache.value_or("auto"));
+  const json::Value& sparse = facts.row("sparse_latent", now);
+  if (name == "auto" && kinds.latent && kinds.sparse && sparse.find("fp8") != nullptr) name = "fp8_e4m3";
+  s.cache_dtype = name == "auto" ? std::string(to_string(s.plain)) : name;
+  if (name == "auto" || starts_with(name, "bf") || name == "float16") {
+    s.element = {dtype_bytes(s.plain), 1};
+  } else if (starts_with(name, "fp4") || name == "nvfp4") {
+    s.element = {9, 16};
+  } else if (name == "mxfp8") {
+    s.element = {33, 32};
+  } else {
+    s.element = {1, 1};
+  }
+  if (s.element == ElementSize{1, 1}) s.sparse_row_bytes = facts.integer(sparse, "row_bytes");
+  s.page = page.value_or(kinds.latent && kinds.sparse ? facts.integer(sparse, "page") : 1);
+  s.window_ratio = window.value_or(facts.number("window_ratio"));
+  s.state_ratio = ratio.value_or(facts.number("state_ratio"));
+  s.radix_cache = !no_radix.value_or(false);
+  s.window_pools = facts.flag("window_pools") && !no_windows.value_or(false);
+  s.slots_per_request = s.radix_cache ? facts.integer("slots_per_request") : 1;
+  return true;
+}
+
+Result<bool> read_limits(const Options& o, const Question& q, Setup& s, Notes& notes) {
+  TRY_ASSIGN(s.fraction, o.number("mem_fraction_static", 0, 1));
+  TRY_ASSIGN(const auto running, o.integer("max_running_requests", 1, 1 << 30));
+  TRY_ASSIGN(const auto context, o.integer("context_length", 1, int64_t{1} << 40));
+  TRY_ASSIGN(s.max_tokens, o.integer("max_total_tokens", 1, int64_t{1} << 40));
+  TRY_ASSIGN(const auto multimodal, o.boolean("enable_multimodal"));
+  TRY_ASSIGN(const auto algorithm, o.string("speculative_algorithm"));
+  TRY_ASSIGN(const auto draft, o.integer("speculative_num_draft_tokens", 1, 4096));
+  s.max_running = running.value_or(0);
+  s.context = context.value_or(0);
+  if (s.context == 0 && q.workload.sequence_tokens.count() > 0) {
+    s.context = q.workload.sequence_tokens.count();
+    s.context_from_workload = true;
+  }
+  if (s.context == 0) s.context = q.model->max_positions > 0 ? q.model->max_positions : 2048;
+  s.multimodal = q.model->vision.has_value() && multimodal.value_or(true);
+  if (algorithm && !algorithm->empty()) {
+    s.draft_layers = 1;
+    s.draft_tokens = draft.value_or(4);
+    if (q.model->mtp_layers.empty()) {
+      notes.warn("drafter_unknown", "the drafter's weights are not counted; its cache is taken as one more layer");
+    }
+  }
+  return true;
+}
+
+void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
+  s.before = facts.mib(facts.row("before_weights", now));
+  s.reserved_floor = MiB(facts.integer("reserved_mib"));
+  s.large_floor = now.total >= GiB(facts.integer("large_card_gib")) ? MiB(facts.integer("large_card_reserved_mib")) : Bytes();
+  s.reserved_per_token_kib = facts.integer("reserved_per_token_kib");
+  s.reserved_per_rank_mib = facts.integer("reserved_per_rank_mib");
+  s.graph_per_batch_mib = facts.integer("graph_per_batch_mib");
+  s.latent_graph_mib = facts.integer("latent_prefill_graph_mib");
+  s.prefill_graph_mib = facts.integer("prefill_graph_mib");
+  s.smi_per_mille = facts.integer("smi_over_cuda_per_mille");
+  s.multimodal_factor = facts.number("multimodal_factor");
+  s.second_scales = facts.row("nvfp4", now).find("second_scales") != nullptr;
+  s.weights_low_per_mille = facts.integer("weights_low_per_mille");
+  s.weights_high_per_mille = facts.integer("weights_high_per_mille");
+  s.weights_floor = MiB(facts.integer("weights_bar_mib"));
+  s.activation_kib = facts.integer("activation_per_token_kib");
+}
+
+}  // namespace
+
+Result<Setup> read_setup(const Question& q, Notes& notes) {
+  Setup s;
+  const Options& o = q.settings.options;
+  TRY_ASSIGN(Facts facts, Facts::load("sglang", q.settings.version));
+  TRY(read_parallel(o, q, s, notes));
+  Circumstances now = circumstances(*q.hardware);
+  now.ranks = s.tensor;
+  const Kinds kinds = kinds_of(*q.model);
+  TRY(read_sizes(o, facts, now, s));
+  TRY(read_cache(o, q, facts, now, kinds, s));
+  TRY(read_limits(o, q, s, notes));
+  read_facts(facts, now, s);
+  TRY(facts.check());
+  if (const json::Value* names = facts.profile().find("options")) {
+    const std::vector<std::string_view> known = split(names->as_string(), ' ');
+    for (const json::Member& member : o.entries()) {
+      const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
+      if (std::find(known.begin(), known.end(), member.key) != known.end() ||
+          std::find(known.begin(), known.end(), head) != known.end()) {
+        continue;
+      }
+      const auto near = nearest_names(member.key, known, 1);
+      notes.warn("unknown_option", "SGLang has no option '" + member.key + "'; it is ignored" +
+                                       (near.empty() ? "" : " (did you mean '" + near.front() + "'?)"));
+    }
+  }
+  return s;
+}
+
+}  // namespace vramwise::engines::sglang

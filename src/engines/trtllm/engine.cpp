@@ -1,0 +1,303 @@
+// TensorRT-LLM (PyTorch backend): a trial run measures the peak, and a fraction of what is left beside
+// it becomes the cache.
+//
+//   cache = fraction x (total - (peak - trial cache))
+//
+// Source: TensorRT-LLM tensorrt_llm/_torch/pyexecutor/_util.py, resource_manager.py.
+#include "engines/engine.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "engines/launch_command.h"
+#include "engines/spread.h"
+#include "engines/trtllm/settings.h"
+
+namespace vramwise::engines {
+namespace trtllm {
+namespace {
+
+constexpr std::string_view kUtil = "tensorrt_llm/_torch/pyexecutor/_util.py";
+
+struct RankPlan {
+  RankWeights parts;
+  ByteRange weights, peak, cache;
+  Bytes per_token, trial, states;
+  int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
+};
+
+RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
+  RankPlan r;
+  RankLayout layout;
+  layout.tensor = s.tensor;
+  layout.attention = s.attention_ranks;
+  layout.expert_ranks = s.expert;
+  layout.expert_tensor = std::max<int64_t>(1, s.tensor / s.expert);
+  const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
+  layout.first_layer = range.first;
+  layout.end_layer = range.end;
+  layout.last_stage = s.pipeline == 1;
+  LoadRules rules;
+  rules.plain = s.plain;
+  rules.absorbed_latent = false;
+  rules.mxfp4_experts = s.mxfp4_padding;
+  rules.nvfp4_experts = s.nvfp4_padding;
+  rules.mtp_layers = s.speculative ? 1 : 0;
+  r.parts = rank_weights(*q.model, *q.weights, layout, rules);
+  const Bytes weights = r.parts.total();
+  r.weights = {weights - weights * s.weights_low_per_mille / 1000, weights, weights + weights * s.weights_high_per_mille / 1000};
+
+  CacheRules caches;
+  caches.ranks = s.attention_ranks;
+  caches.element = s.element;
+  caches.conv = s.plain;
+  caches.recurrent = s.plain;
+  for (const LayerCache& c : rank_caches(*q.model, caches, s.speculative ? 1 : 0)) {
+    if (s.pipeline > 1 && c.layer >= range.end) continue;
+    // The estimate makes no difference between windows and full layers.
+    if (c.kind == LayerCache::Kind::state) {
+      r.states += Bytes(c.state_bytes) * s.max_batch;
+    } else if (c.kind != LayerCache::Kind::cross) {
+      r.per_token += Bytes(c.token_bytes / c.tokens_per_entry);
+    }
+  }
+  const int64_t blocks = std::max(ceil_div(s.max_seq + 1, s.block_tokens), s.batch_sizes_trial ? s.max_batch : int64_t{0});
+  r.trial = r.per_token * (blocks * s.block_tokens);
+
+  Spread spread;
+  spread.add(r.weights);
+  spread.add(s.overhead);
+  spread.add({-device.total_uncertainty, Bytes(), device.total_uncertainty});
+  // The trial cache is part of the printed peak and given back before the sizing.
+  const Bytes held = weights + s.overhead.likely + device.used;
+  const ByteRange without_trial = {held - spread.down(), held, held + spread.up()};
+  const auto share = [&](Bytes used) { return Bytes(int64_t(s.fraction * double((device.total - used).count()))); };
+  // The trial run may not take more than the fraction of what is free either.
+  r.trial = std::max(Bytes(), std::min(r.trial, share(held)));
+  r.peak = {without_trial.low + r.trial, held + r.trial, without_trial.high + r.trial};
+  r.cache = {share(without_trial.high) - r.states, share(held) - r.states, share(without_trial.low) - r.states};
+  const auto tokens = [&](Bytes cache) -> int64_t {
+    if (cache.count() <= 0 || r.per_token.count() == 0) return 0;
+    if (s.max_bytes) cache = std::min(cache, *s.max_bytes);
+    int64_t n = cache / r.per_token;
+    if (s.max_tokens) n = std::min(n, *s.max_tokens);
+    return n / s.block_tokens * s.block_tokens;
+  };
+  r.tokens_low = tokens(r.cache.low);
+  r.tokens = tokens(r.cache.likely);
+  r.tokens_high = tokens(r.cache.high);
+  return r;
+}
+
+void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int64_t requests, Assessment& a) {
+  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes, Basis basis,
+                       std::string_view words, std::vector<Operand> operands) {
+    LedgerRow l;
+    l.device = device;
+    l.component = component;
+    l.item = std::string(item);
+    l.bytes = bytes;
+    l.basis = basis;
+    l.formula = {words, std::move(operands)};
+    l.source = kUtil;
+    ledger.add(std::move(l));
+  };
+  for (Ledger* ledger : {&a.reserve, &a.need, &a.peak}) {
+    for (size_t i = 0; i < kWeightItems; ++i) {
+      row(*ledger, Component::weights, to_string(WeightItem(i)), ByteRange::exactly(r.parts.bytes[i]), Basis::derived,
+          "this rank's share of the tensors, as loaded", {{"tensor_parallel", double(s.tensor)}});
+    }
+    row(*ledger, Component::runtime, "runtime, communication, graphs and activations", s.overhead, Basis::modelled,
+        "profiled peak above the weights", {});
+    row(*ledger, Component::kv_cache, "states", ByteRange::exactly(r.states), Basis::derived, "max_batch_size x state_bytes",
+        {{"max_batch_size", double(s.max_batch)}});
+    const int64_t held = ledger == &a.need ? saturating_multiply(tokens, requests) : r.tokens;
+    row(*ledger, Component::kv_cache, ledger == &a.need ? "cache of the sequences" : "cache pool",
+        ByteRange::exactly(r.per_token * held), Basis::derived, "tokens x bytes_per_token",
+        {{"tokens", double(held)}, {"bytes_per_token", double(r.per_token.count())}});
+  }
+}
+
+Result<Assessment> assess_trtllm(const Question& q) {
+  Assessment a;
+  TRY_ASSIGN(const Setup s, read_setup(q, a.notes));
+  const auto have = int64_t(q.hardware->devices.size());
+  if (have == 0) {
+    a.refusals.push_back({"devices", "", "TensorRT-LLM runs on NVIDIA GPUs only"});
+    return a;
+  }
+  if (q.hardware->backend != Backend::cuda) {
+    a.refusals.push_back({"devices", "", "TensorRT-LLM runs on NVIDIA GPUs only"});
+  }
+  if (s.tensor * s.pipeline > have) {
+    a.refusals.push_back({"devices", "", "the parallel sizes ask for " + format_integer(s.tensor * s.pipeline) + " devices, " +
+                                             format_integer(have) + " are given"});
+  }
+  const int64_t tokens = q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.max_seq;
+  const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
+  const auto count = int(std::min<int64_t>(s.tensor * s.pipeline, have));
+  RankPlan full;
+  for (int i = 0; i < count; ++i) {
+    const RankPlan r = plan_rank(q, s, q.hardware->devices[size_t(i)]);
+    add_rows(s, r, i, tokens, requests, a);
+    if (i == 0 || r.cache.likely < full.cache.likely) {
+      full = r;
+      a.fullest_device = i;
+    }
+  }
+  const Device& device = q.hardware->devices[size_t(a.fullest_device)];
+  Requirement load;
+  load.kind = Requirement::Kind::out_of_memory;
+  load.device = a.fullest_device;
+  load.what = "weights";
+  load.phase = "load";
+  load.needed = full.weights;
+  load.available = {device.free() - device.total_uncertainty, device.free(), device.free() + device.total_uncertainty};
+  load.engine_error = "torch.OutOfMemoryError: CUDA out of memory.";
+  load.explanation = "the weights have to fit into what is free on the card";
+  a.requirements.push_back(load);
+  Requirement pool;
+  pool.device = a.fullest_device;
+  pool.what = "kv_cache";
+  pool.phase = "sizing";
+  pool.needed = ByteRange::exactly(full.per_token * s.block_tokens);
+  pool.available = full.cache;
+  pool.engine_error = "Impossible to fit in any sequence in kvCache";
+  pool.explanation = "at least one block of cache has to be left beside the profiled peak";
+  if (full.per_token.count() > 0) a.requirements.push_back(pool);
+  // A shorter max_seq_len is taken with a warning instead of a refusal.
+  if (full.tokens < s.max_seq) {
+    a.notes.warn("length_reduced", "max_seq_len is lowered to " + format_grouped(full.tokens) + " tokens, what the cache holds", kUtil.data());
+  }
+  if (q.workload.given()) {
+    Requirement serve;
+    serve.kind = Requirement::Kind::workload;
+    serve.device = a.fullest_device;
+    serve.what = "kv_cache";
+    serve.phase = "serve";
+    serve.unit = "tokens";
+    serve.needed = ByteRange::exactly(Bytes(saturating_multiply(round_up(tokens, s.block_tokens), requests)));
+    serve.available = {Bytes(full.tokens_low), Bytes(full.tokens), Bytes(full.tokens_high)};
+    serve.explanation = "the sequences have to fit into the cache together";
+    a.requirements.push_back(std::move(serve));
+    if (requests > s.max_batch) {
+      Requirement batch;
+      batch.kind = Requirement::Kind::workload;
+      batch.device = a.fullest_device;
+      batch.what = "max_batch_size";
+      batch.phase = "serve";
+      batch.unit = "count";
+      batch.needed = ByteRange::exactly(Bytes(requests));
+      batch.available = ByteRange::exactly(Bytes(s.max_batch));
+      batch.explanation = "more sequences at a time than max_batch_size allows";
+      a.requirements.push_back(std::move(batch));
+    }
+  }
+  a.kv.bytes_per_token = full.per_token;
+  a.kv.available = full.cache;
+  a.kv.pool_tokens = full.tokens;
+  a.kv.block_tokens = s.block_tokens;
+  a.kv.blocks = full.tokens / s.block_tokens;
+  a.kv.max_sequence_tokens = full.tokens;
+  a.kv.max_concurrency = double(full.tokens) / double(std::max<int64_t>(1, s.max_seq));
+  a.users = std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);
+  a.longest_sequence = std::min(full.tokens / requests, std::max(s.max_seq, q.model->max_positions));
+  a.log.push_back({"Memory used after loading model weights (inside torch) in memory usage profiling", double(full.weights.likely.count()), "bytes"});
+  a.log.push_back({"Peak memory during memory usage profiling (torch + non-torch)", double(full.peak.likely.count()), "bytes"});
+  a.log.push_back({"available KV cache memory when calculating max tokens", double(full.cache.likely.count()), "bytes"});
+  a.log.push_back({"Allocated for max tokens in paged KV cache", double(full.tokens), "tokens"});
+  a.effective.set("tensor_parallel_size", json::Value(s.tensor));
+  a.effective.set("free_gpu_memory_fraction", json::Value(s.fraction));
+  a.effective.set("max_batch_size", json::Value(s.max_batch));
+  a.effective.set("max_num_tokens", json::Value(s.max_tokens_in_flight));
+  a.effective.set("max_seq_len", json::Value(s.max_seq));
+  a.effective.set("kv_cache_dtype", json::Value(s.cache_dtype));
+  Options line = q.settings.options;
+  if (s.tensor_assumed) line.set("tensor_parallel_size", json::Value(s.tensor));
+  if (s.length_from_workload) line.set("max_seq_len", json::Value(s.max_seq));
+  // trtllm-serve writes its own short names with underscores.
+  std::string command = "trtllm-serve " + shell_quoted(q.model->id);
+  for (const json::Member& m : line.entries()) {
+    std::string name = m.key == "tensor_parallel_size"       ? "tp_size"
+                       : m.key == "pipeline_parallel_size"   ? "pp_size"
+                       : m.key == "moe_expert_parallel_size" ? "ep_size"
+                       : m.key == "free_gpu_memory_fraction" ? "kv_cache_free_gpu_memory_fraction"
+                                                             : m.key;
+    const std::string value = m.value.is_string() ? m.value.as_string() : json::dump(m.value);
+    command += " --" + name + (m.value.is_boolean() && m.value.as_boolean() ? "" : " " + shell_quoted(value));
+  }
+  a.command = std::move(command);
+  return a;
+}
+
+std::vector<LeverCandidate> changes(const Question& q) {
+  std::vector<LeverCandidate> out;
+  Notes notes;
+  const auto s = read_setup(q, notes);
+  if (!s || q.hardware->devices.empty()) return out;
+  const auto add = [&](std::string id, int order, std::string change, std::string option, std::string cost,
+                       std::vector<std::pair<std::string, json::Value>> options) {
+    LeverCandidate c;
+    c.id = std::move(id);
+    c.order = order;
+    c.change = std::move(change);
+    c.option = std::move(option);
+    c.cost = std::move(cost);
+    c.options = std::move(options);
+    out.push_back(std::move(c));
+  };
+  if (s->fraction < 0.93) {
+    add("free_gpu_memory_fraction", 10, "give the cache 95 % of the free memory", "--kv_cache_free_gpu_memory_fraction 0.95",
+        "less room for fluctuation", {{"free_gpu_memory_fraction", json::Value(0.95)}});
+  }
+  if (s->max_batch > 64) {
+    add("max_batch_size", 20, "run at most 64 sequences at a time", "--max_batch_size 64", "more users than that wait", {{"max_batch_size", json::Value(64)}});
+  }
+  if (s->element.numerator >= 2 * s->element.denominator) {
+    add("kv_cache_dtype", 30, "store the cache in fp8", "--kv_cache_dtype fp8", "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8")}});
+  }
+  const double bits = weights::bits_per_weight(*q.model, *q.weights);
+  const auto format = [&](std::string_view id, int order, std::string change) {
+    LeverCandidate c;
+    c.id = "weights";
+    c.order = order;
+    c.change = std::move(change);
+    c.option = "(another checkpoint)";
+    c.cost = "some loss of quality";
+    c.weights_format = std::string(id);
+    out.push_back(std::move(c));
+  };
+  if (bits > 12) format("fp8", 60, "use weights in fp8");
+  if (bits > 6) format("nvfp4", 62, "use weights in NVFP4");
+  if (s->tensor <= 8) {
+    LeverCandidate more;
+    more.id = "tensor_parallel_size";
+    more.order = 70;
+    more.change = "split the model over " + std::to_string(s->tensor * 2) + " GPUs";
+    more.option = "--tp_size " + std::to_string(s->tensor * 2);
+    more.cost = "more GPUs";
+    more.options = {{"tensor_parallel_size", json::Value(s->tensor * 2)}};
+    more.devices = int(s->tensor * 2);
+    out.push_back(std::move(more));
+  }
+  return out;
+}
+
+class TrtllmEngine final : public Engine {
+ public:
+  std::string_view name() const override { return "trtllm"; }
+  Result<Assessment> assess(const Question& question) const override { return assess_trtllm(question); }
+  std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override { return changes(question); }
+  std::vector<std::string_view> weight_formats() const override { return {"bf16", "fp8", "nvfp4", "mxfp4", "awq"}; }
+};
+
+}  // namespace
+}  // namespace trtllm
+
+const Engine& engine_trtllm();
+const Engine& engine_trtllm() {
+  static const trtllm::TrtllmEngine engine;
+  return engine;
+}
+
+}  // namespace vramwise::engines

@@ -1,0 +1,38 @@
+// TensorRT-LLM's options and the facts of its version, read and typed.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "engines/engine.h"
+#include "engines/facts.h"
+#include "engines/rank_cache.h"
+#include "engines/rank_weights.h"
+
+namespace vramwise::engines::trtllm {
+
+struct Setup {
+  int64_t tensor = 1, pipeline = 1, expert = 1;
+  bool tensor_assumed = false;
+  bool data_attention = false;
+  int64_t attention_ranks = 1;
+  double fraction = 0;
+  int64_t max_batch = 0, max_tokens_in_flight = 0, max_seq = 0;
+  int64_t block_tokens = 32;
+  std::optional<int64_t> max_tokens;
+  std::optional<Bytes> max_bytes;
+  DType plain = DType::bfloat16;
+  ElementSize element;
+  std::string cache_dtype;
+  bool length_from_workload = false;
+  bool speculative = false;
+
+  ByteRange overhead;            // above the weights at the profiled peak, less the trial cache
+  bool batch_sizes_trial = false;  // the trial cache holds a block per sequence of the batch
+  ExpertPadding mxfp4_padding, nvfp4_padding;
+  int64_t weights_low_per_mille = 0, weights_high_per_mille = 0;
+};
+
+Result<Setup> read_setup(const Question& question, Notes& notes);
+
+}  // namespace vramwise::engines::trtllm

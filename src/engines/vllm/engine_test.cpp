@@ -1,0 +1,159 @@
+#include "engines/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "support/questions.h"
+
+namespace vramwise::engines {
+namespace {
+
+using testing::Asked;
+
+bool warned(const Assessment& a, std::string_view id) {
+  for (const Note& n : a.notes.warnings) {
+    if (n.id == id) return true;
+  }
+  return false;
+}
+
+TEST(VllmEngine, ReserveIsTheShareAndTheContext) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .version = "0.22.0"});
+  const Assessment a = testing::assess("vllm", asked);
+  const Bytes total = asked.hardware.devices[0].total;
+  const Bytes reserved = a.reserve.total(0).likely;
+  // 0.92 of the card and what is gone before vLLM looks; less than a block is left over.
+  Bytes context;
+  for (const LedgerRow& row : a.reserve.rows) {
+    if (row.item == "CUDA context and communication") context = row.bytes.likely;
+  }
+  const Bytes requested = Bytes(int64_t(double(total.count()) * 0.92));
+  EXPECT_LE(reserved, requested + context + Bytes(1));
+  EXPECT_GE(reserved, requested + context - MiB(3));
+  EXPECT_EQ(a.primary, Reading::reserve);
+}
+
+TEST(VllmEngine, RefusesALengthThatTheCacheCannotHold) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .gpu = "rtx-4090", .version = "0.22.0",
+                                    .options = R"({"max_model_len":131072,"max_num_seqs":32})"});
+  const Assessment a = testing::assess("vllm", asked);
+  const Requirement* cache = testing::find(a, "kv_cache");
+  ASSERT_NE(cache, nullptr);
+  EXPECT_EQ(cache->kind, Requirement::Kind::engine_refuses);
+  EXPECT_EQ(cache->needed.likely, GiB(16));
+  EXPECT_LT(cache->available.high, GiB(16));
+  EXPECT_NE(cache->engine_error.find("16.00 GiB KV cache is needed"), std::string::npos);
+  EXPECT_NE(cache->engine_error.find("the estimated maximum model length is"), std::string::npos);
+}
+
+TEST(VllmEngine, RefusesWhenAnotherProcessHoldsTheCard) {
+  Asked asked = testing::ask({.config = testing::kLlama8b, .version = "0.22.0"});
+  asked.hardware.devices[0].used = GiB(30);
+  const Assessment a = testing::assess("vllm", asked);
+  const Requirement& first = a.requirements.front();
+  EXPECT_EQ(first.what, "utilisation");
+  EXPECT_GT(first.needed.low, first.available.high);
+  EXPECT_NE(first.engine_error.find("less than desired GPU memory utilization"), std::string::npos);
+}
+
+TEST(VllmEngine, HeadsMustDivide) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .count = 3, .options = R"({"tensor_parallel_size":3})"});
+  const Assessment a = testing::assess("vllm", asked);
+  ASSERT_FALSE(a.refusals.empty());
+  EXPECT_EQ(a.refusals[0].engine_error,
+            "Total number of attention heads (32) must be divisible by tensor parallel size (3).");
+}
+
+TEST(VllmEngine, DevicesWithoutAnOptionAreSplitOver) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .count = 4});
+  const Assessment a = testing::assess("vllm", asked);
+  EXPECT_NE(a.command.find("--tensor-parallel-size 4"), std::string::npos);
+  EXPECT_TRUE(a.refusals.empty());
+  // Three do not divide 32 heads: two are used.
+  const Asked three = testing::ask({.config = testing::kLlama8b, .count = 3});
+  EXPECT_NE(testing::assess("vllm", three).command.find("--tensor-parallel-size 2"), std::string::npos);
+}
+
+TEST(VllmEngine, WorkloadSetsTheLength) {
+  Asked asked = testing::ask({.config = testing::kLlama8b, .version = "0.22.0"});
+  asked.workload.sequence_tokens = Tokens(32768);
+  asked.workload.concurrency = Sequences(8);
+  const Assessment a = testing::assess("vllm", asked);
+  EXPECT_NE(a.command.find("--max-model-len 32768"), std::string::npos);
+  EXPECT_GE(a.users, 8);
+  EXPECT_GE(a.longest_sequence, 32768);
+  const Requirement& last = a.requirements.back();
+  EXPECT_EQ(last.kind, Requirement::Kind::workload);
+  EXPECT_EQ(last.needed.likely, GiB(4) * 8);
+}
+
+TEST(VllmEngine, UnknownOptionsAreWarnedOf) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .options = R"({"max_modle_len":4096})"});
+  const Assessment a = testing::assess("vllm", asked);
+  EXPECT_TRUE(warned(a, "unknown_option"));
+}
+
+TEST(VllmEngine, ImpossibleValuesAreErrors) {
+  const auto engine = find_engine("vllm");
+  ASSERT_TRUE(engine);
+  for (const char* options : {R"({"gpu_memory_utilization":1.5})", R"({"max_model_len":0})",
+                              R"({"tensor_parallel_size":0})", R"({"max_num_seqs":"many"})"}) {
+    const Asked asked = testing::ask({.config = testing::kLlama8b, .options = options});
+    const auto a = (*engine)->assess(asked.question());
+    ASSERT_FALSE(a) << options;
+    EXPECT_EQ(a.error().code, ErrorCode::invalid_input);
+    EXPECT_NE(a.error().where.source.find("engine.options."), std::string::npos);
+  }
+}
+
+TEST(VllmEngine, FitsTheLengthItself) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .gpu = "rtx-4090", .version = "0.22.0",
+                                    .options = R"({"max_model_len":-1,"max_num_seqs":32})"});
+  const Assessment a = testing::assess("vllm", asked);
+  const json::Value* length = a.effective.find("max_model_len");
+  ASSERT_NE(length, nullptr);
+  EXPECT_GT(length->as_integer(), 1024);
+  EXPECT_LT(length->as_integer(), 131072);
+  EXPECT_GE(a.kv.max_concurrency, 1.0);
+}
+
+TEST(VllmEngine, LongerRequestsNeverNeedLess) {
+  Bytes before;
+  for (int64_t length = 256; length <= 131072; length *= 2) {
+    const std::string options = "{\"max_model_len\":" + std::to_string(length) + "}";
+    const Asked asked = testing::ask({.config = testing::kGemma27b, .options = options});
+    const Assessment a = testing::assess("vllm", asked);
+    const Requirement* cache = testing::find(a, "kv_cache");
+    ASSERT_NE(cache, nullptr);
+    EXPECT_GE(cache->needed.likely, before);
+    before = cache->needed.likely;
+  }
+}
+
+TEST(VllmEngine, EagerRunsCaptureNothing) {
+  const Asked graphs = testing::ask({.config = testing::kQwen30bA3b, .version = "0.24.0"});
+  const Asked eager = testing::ask({.config = testing::kQwen30bA3b, .version = "0.24.0", .options = R"({"enforce_eager":true})"});
+  const Assessment with = testing::assess("vllm", graphs), without = testing::assess("vllm", eager);
+  EXPECT_EQ(testing::find(without, "cuda_graphs"), nullptr);
+  EXPECT_NE(testing::find(with, "cuda_graphs"), nullptr);
+  EXPECT_GT(without.kv.available.likely, with.kv.available.likely);
+}
+
+TEST(VllmEngine, PipelineStagesShareTheLayers) {
+  const Asked asked = testing::ask({.config = testing::kLlama70b, .count = 4, .version = "0.22.0",
+                                    .options = R"({"tensor_parallel_size":2,"pipeline_parallel_size":2})"});
+  const Assessment a = testing::assess("vllm", asked);
+  // Embedding on the first stage, head on the last, 40 layers each: about the same.
+  const Bytes first = a.reserve.total(0, Component::weights).likely;
+  const Bytes last = a.reserve.total(3, Component::weights).likely;
+  EXPECT_LT(first - last, MiB(64));
+  EXPECT_EQ(a.reserve.total(0, Component::kv_cache).likely, a.reserve.total(3, Component::kv_cache).likely);
+}
+
+TEST(VllmEngine, OffloadedWeightsLeaveTheCard) {
+  const Asked asked = testing::ask({.config = testing::kLlama8b, .options = R"({"cpu_offload_gb":4})"});
+  const Assessment a = testing::assess("vllm", asked);
+  EXPECT_EQ(a.reserve.total(kHost).likely, GiB(4));
+}
+
+}  // namespace
+}  // namespace vramwise::engines

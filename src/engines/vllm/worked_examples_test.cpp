@@ -1,0 +1,145 @@
+// Budgets worked out by hand from vLLM's source (v1/worker/gpu_worker.py, v1/core/kv_cache_utils.py,
+// model_executor/layers) and public start-up logs; every figure to the byte.
+#include <gtest/gtest.h>
+
+#include "engines/vllm/build.h"
+#include "support/questions.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+using testing::ask;
+using testing::Ask;
+using testing::Asked;
+
+// cudaMemGetInfo total of an H100 with 80 GB, and of an H200.
+constexpr Bytes kH100(int64_t{40561} << 21);
+constexpr Bytes kH200(int64_t{71583} << 21);
+
+Build built(const Asked& asked) {
+  Notes notes;
+  auto b = build(asked.question(), notes);
+  EXPECT_TRUE(b) << (b ? "" : b.error().message);
+  return b ? std::move(*b) : Build{};
+}
+
+// The examples state non-torch memory and graph estimate as inputs.
+VllmTotals totals(const Build& b, Bytes total, int64_t non_torch, int64_t graphs) {
+  VllmShape shape = b.stages.front().shape;
+  shape.non_torch = Bytes(non_torch);
+  shape.graph_bytes = Bytes();
+  shape.graph_floor = Bytes(graphs);
+  return evaluate(shape, point_of(b, total));
+}
+
+TEST(VllmWorkedExamples, Llama8b) {
+  const Asked asked = ask({.config = testing::kLlama8b, .total = kH100, .version = "0.22.0"});
+  const Build b = built(asked);
+  ASSERT_EQ(b.stages.size(), 1u);
+  EXPECT_EQ(b.decided.batch_tokens, 8192);
+  EXPECT_EQ(b.decided.max_seqs, 1024);
+  const VllmTotals t = totals(b, kH100, 157286400, 536870912);
+  EXPECT_EQ(t.requested.count(), 78257575691);
+  EXPECT_EQ(t.weights.count(), 16094076928);  // 16,060,522,496 of tensors and a rotary table
+  // Sampler warm-up with its Triton buffer, and cuBLAS' workspace.
+  EXPECT_EQ(t.activations.peak.count(), 2023837696);
+  EXPECT_EQ(t.available.count(), 78257575691 - 16094076928 - 2023837696 - 157286400 - 536870912);
+  EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 65536 * 32);
+  EXPECT_EQ(t.pages_per_request, 8192);
+  EXPECT_EQ(t.blocks, t.available.count() / (65536 * 32));
+}
+
+TEST(VllmWorkedExamples, Llama70bOnFourRanks) {
+  const Asked asked = ask({.config = testing::kLlama70b, .count = 4, .total = kH100, .version = "0.22.0",
+                           .options = R"({"tensor_parallel_size":4})"});
+  const Build b = built(asked);
+  const VllmTotals t = totals(b, kH100, 629145600, 536870912);
+  EXPECT_EQ(t.weights.count(), 35312386048);
+  EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 16384 * 80);
+  EXPECT_EQ(Bytes(39707055883) / b.stages[0].shape.block_bytes, 30294);
+}
+
+TEST(VllmWorkedExamples, Qwen30bA3b) {
+  const Asked asked = ask({.config = testing::kQwen30bA3b, .total = kH100, .version = "0.22.0"});
+  const Build b = built(asked);
+  const VllmTotals t = totals(b, kH100, 157286400, 536870912);
+  EXPECT_EQ(t.weights.count(), 61074731008);
+  EXPECT_EQ(t.activations.experts.count(), 536870912);  // two workspaces of the routed rows
+  EXPECT_EQ(t.activations.peak.count(), 2756968448 + 132 * 4 * int64_t{151936} + 33554432);
+  EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 32768 * 48);
+  EXPECT_EQ(Bytes(13731718923) / b.stages[0].shape.block_bytes, 8730);
+}
+
+TEST(VllmWorkedExamples, DeepSeekV3OnEightRanks) {
+  const Asked asked = ask({.config = testing::kDeepSeekV3, .gpu = "h200-sxm", .count = 8, .total = kH200,
+                           .version = "0.22.0",
+                           .options = R"({"tensor_parallel_size":8,"moe_backend":"deep_gemm"})"});
+  const Build b = built(asked);
+  const VllmTotals t = totals(b, kH200, 0, 0);
+  EXPECT_EQ(t.requested.count(), 138110797087);
+  EXPECT_EQ(t.weights.count(), 85437926432);
+  EXPECT_EQ(t.activations.experts.count(), 2811232256);  // DeepGEMM's rows, aligned per expert
+  EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 18432 * 61);
+  EXPECT_EQ(Bytes(45680900351) / b.stages[0].shape.block_bytes, 40628);
+}
+
+TEST(VllmWorkedExamples, GptOss20bOnMarlin) {
+  const Asked asked = ask({.config = testing::kGptOss20b, .gpu = "a100-sxm4-80", .version = "0.19.0",
+                           .options = R"({"max_model_len":131072})"});
+  const Build b = built(asked);
+  EXPECT_EQ(b.decided.batch_tokens, 2048);  // an A100 is in the small tier whatever its memory
+  const Stage& stage = b.stages.front();
+  EXPECT_EQ(stage.shape.weights.count(), 14712781952);
+  EXPECT_EQ(stage.pool.group_size, 12);
+  EXPECT_EQ(stage.shape.block_bytes.count(), 393216);
+  EXPECT_EQ(pages_of(stage.shape, 131072, 2048), 8192 + 137);
+  EXPECT_EQ(need_of(stage.shape, 131072, 2048).count(), 3275096064);
+  // Logged: 36.56 GiB, 99,833 blocks; half the blocks to each of two groups.
+  EXPECT_EQ(pool_figure(stage.shape, 99833, 131072, 2048), 99833 / 2 * 16);
+}
+
+TEST(VllmWorkedExamples, Gemma27bWindows) {
+  const Asked asked = ask({.config = testing::kGemma27b, .total = kH100, .version = "0.22.0",
+                           .options = R"({"max_model_len":131072})"});
+  const Build b = built(asked);
+  const Stage& stage = b.stages.front();
+  EXPECT_EQ(stage.pool.group_size, 10);
+  EXPECT_EQ(stage.pool.padding_layers, 8);
+  EXPECT_NEAR(stage.pool.padding_share, 0.1538, 0.0001);
+  EXPECT_EQ(stage.shape.groups, 7);
+  EXPECT_EQ(stage.shape.block_bytes.count(), 1310720);
+  EXPECT_EQ(pages_of(stage.shape, 131072, 8192), 11654);
+  EXPECT_EQ(need_of(stage.shape, 131072, 8192).count(), 15275130880);
+  EXPECT_EQ(pages_of(stage.shape, 32768, 8192), 5510);
+  // From 0.26 on the windows hold two batches in flight.
+  const Asked later = ask({.config = testing::kGemma27b, .total = kH100, .version = "0.26.0",
+                           .options = R"({"max_model_len":131072})"});
+  EXPECT_EQ(pages_of(built(later).stages[0].shape, 131072, 8192), 8192 + 6 * (1088 + 1));
+  // Without the hybrid manager every layer keeps every token.
+  const Asked full = ask({.config = testing::kGemma27b, .total = kH100, .version = "0.22.0",
+                          .options = R"({"max_model_len":131072,"disable_hybrid_kv_cache_manager":true})"});
+  EXPECT_EQ(need_of(built(full).stages[0].shape, 131072, 8192).count(), int64_t{62} * 131072 * 8192);
+}
+
+// Public log of Qwen3.5-122B-A10B at TP 8 with three predicted tokens: attention block 544, padded by
+// 2.64 %.
+TEST(VllmWorkedExamples, StatesRaiseTheBlock) {
+  const Asked asked = ask({.config = testing::kQwen122bA10b, .count = 8, .version = "0.19.0",
+                           .options = R"({"tensor_parallel_size":8,
+                             "speculative_config":{"method":"mtp","num_speculative_tokens":3}})"});
+  const Build b = built(asked);
+  const Stage& stage = b.stages.front();
+  EXPECT_EQ(stage.pool.block_tokens, 544);
+  EXPECT_NEAR(stage.pool.state_padding, 0.0264, 0.00005);
+}
+
+TEST(VllmWorkedExamples, KeyValueHeadsAreCopiedBeyondTheirNumber) {
+  const char* options = R"({"tensor_parallel_size":8})";
+  const Asked asked = ask({.config = testing::kQwen30bA3b, .count = 8, .total = kH100, .version = "0.22.0",
+                           .options = options});
+  const Build b = built(asked);
+  EXPECT_EQ(b.stages[0].shape.block_bytes.count(), int64_t{16} * 1 * 256 * 2 * 48);
+}
+
+}  // namespace
+}  // namespace vramwise::engines::vllm
