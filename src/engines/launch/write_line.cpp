@@ -207,6 +207,12 @@ std::string shell_quote(std::string_view word) {
 std::string write_line(std::string_view engine, std::string_view model, const Options& options,
                        const std::map<std::string, std::string>& env, int columns) {
   OptionTables tables;
+  return write_line(tables, engine, model, options, env, columns);
+}
+
+std::string write_line(OptionTables& tables, std::string_view engine, std::string_view model,
+                       const Options& options, const std::map<std::string, std::string>& env,
+                       int columns) {
   const bool llama = engine == "llama.cpp" || engine == "llamacpp";
   const OptionTable* table = tables.get(llama ? "llamacpp" : engine);
   if (table == nullptr) return {};

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engines/launch/option_table.h"
 #include "engines/options.h"
 
 namespace vramwise::engines::launch {
@@ -16,6 +17,11 @@ namespace vramwise::engines::launch {
 // trtllm, llama.cpp, ollama; anything else answers an empty text.
 std::string write_line(std::string_view engine, std::string_view model, const Options& options,
                        const std::map<std::string, std::string>& env = {}, int columns = 0);
+
+// The same with tables that stay loaded.
+std::string write_line(OptionTables& tables, std::string_view engine, std::string_view model,
+                       const Options& options, const std::map<std::string, std::string>& env = {},
+                       int columns = 0);
 
 // A word as a POSIX shell needs it: bare where that is safe, else in single quotes.
 std::string shell_quote(std::string_view word);
