@@ -197,6 +197,8 @@ class Handler(BaseHTTPRequestHandler):
         if path in hub.blobs:
             return self.answer(307, b"", {"Location": hub.cdn_url() + path})
         parts = path.strip("/").split("/")
+        if parts[0] == "v2":
+            return self.answer(404, b"{}", {})
         api = parts[:3] == ["api", "v1", "models"] or parts[:2] == ["api", "models"]
         modelscope = parts[:3] == ["api", "v1", "models"] or parts[0] == "models"
         start = 3 if parts[:3] == ["api", "v1", "models"] else 2 if api else 1 if modelscope else 0
@@ -212,7 +214,7 @@ class Handler(BaseHTTPRequestHandler):
                      for n, d in repo.files.items()]
             return self.json({"Code": 200, "Data": {"Files": files}})
         if api:
-            revision = "/".join(parts[4:])
+            revision = "/".join(parts[5:])
             if revision not in repo.revisions and revision != repo.commit:
                 return self.answer(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
             siblings = []
