@@ -29,7 +29,7 @@ struct Build {
   Profile profile;
   Circumstances now;
   std::vector<Stage> stages;
-  int64_t ranks_used = 1;     // devices that hold a rank
+  int64_t ranks_used = 1;  // devices that hold a rank
   bool estimate_charged = false;
 
   // Device i holds a rank of this stage (ranks of one stage are neighbours).

@@ -160,7 +160,8 @@ Result<bool> read_graphs(const Reader& r, Given& g) {
   TRY_ASSIGN(g.eager, r.flag("enforce_eager", false));
   TRY_ASSIGN(g.graph_mode, r.word("compilation_config.cudagraph_mode", ""));
   if (to_lower(g.graph_mode) == "none") g.eager = true;
-  for (const char* name : {"cudagraph_capture_sizes", "compilation_config.cudagraph_capture_sizes"}) {
+  for (const char* name :
+       {"cudagraph_capture_sizes", "compilation_config.cudagraph_capture_sizes"}) {
     TRY_ASSIGN(const auto sizes, r.options().numbers(name));
     if (!sizes) continue;
     g.capture_sizes.clear();
@@ -169,7 +170,8 @@ Result<bool> read_graphs(const Reader& r, Given& g) {
       g.capture_sizes.push_back(int64_t(size));
     }
   }
-  for (const char* name : {"max_cudagraph_capture_size", "compilation_config.max_cudagraph_capture_size"}) {
+  for (const char* name :
+       {"max_cudagraph_capture_size", "compilation_config.max_cudagraph_capture_size"}) {
     TRY_ASSIGN(const auto largest, r.count(name, 0, kMaxTokens));
     if (largest) g.largest_capture = largest;
   }
@@ -230,9 +232,10 @@ Result<bool> read_speculation(const Reader& r, Given& g) {
     g.speculation = Speculation::one_layer;
   } else {
     g.speculation = Speculation::draft_model;
-    r.notes().warn("drafter_unknown",
-                   "the drafter's own weights and cache are not counted: only its target is known here",
-                   "vllm config/speculative.py");
+    r.notes().warn(
+        "drafter_unknown",
+        "the drafter's own weights and cache are not counted: only its target is known here",
+        "vllm config/speculative.py");
   }
   return true;
 }
@@ -244,7 +247,8 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
     if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
     if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
     if (name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN") g.allow_long = is_on(value);
-    if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE") g.grouped_chunks = is_on(value);
+    if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
+      g.grouped_chunks = is_on(value);
     if (name == "VLLM_MXFP4_USE_MARLIN" || name == "VLLM_TEST_FORCE_FP8_MARLIN") {
       g.marlin = g.marlin || is_on(value);
     }
@@ -316,11 +320,13 @@ void decide_cache_type(const Question& q, const Given& given, const Profile& pro
     d.cache_bytes_per_head = 4;  // fp32 scales of K and of V
   } else if (starts_with(name, "turboquant")) {
     d.cache_element = {1, 1};
-    notes.warn("turboquant_cache", "TurboQuant caches are counted as one byte an element, an upper bound");
+    notes.warn("turboquant_cache",
+               "TurboQuant caches are counted as one byte an element, an upper bound");
   } else {
     d.cache_element = {1, 1};
     if (!starts_with(name, "fp8") && !starts_with(name, "int8")) {
-      notes.warn("unknown_cache_type", "cache type '" + name + "' is not known; counted as one byte an element");
+      notes.warn("unknown_cache_type",
+                 "cache type '" + name + "' is not known; counted as one byte an element");
     }
   }
 }
@@ -400,7 +406,8 @@ Decided decide(const Question& question, const Given& given, const Profile& prof
   d.state_forced = state.has_value();
   bool states = false;
   for (const model::Layer& layer : model.layers) {
-    for (const model::CacheLayout& cache : layer.caches) states = states || model::is_recurrent(cache);
+    for (const model::CacheLayout& cache : layer.caches)
+      states = states || model::is_recurrent(cache);
   }
   d.prefix_caching =
       given.prefix_caching.value_or(states ? profile.state_caching_default : !now.first_engine);
