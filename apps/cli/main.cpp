@@ -219,10 +219,17 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output&
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   std::string message = error.what();
+  // The library lists leftovers in an order of its own; the first unknown flag is what is wrong.
+  for (const std::string& token : app.remaining(true)) {
+    if (!starts_with(token, "-")) continue;
+    message = "unknown option '" + token + "'";
+    break;
+  }
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   std::cerr << report::paint(style, report::Ink::red, "error:") << " " << report::safe(message)
             << "\n";
   for (const std::string& token : app.remaining(true)) {
+    if (!chosen.empty() && !starts_with(token, "-")) continue;
     for (const std::string& near : similar_flags(command, token)) {
       std::cerr << "  help: an option with a similar name exists: " << near << "\n";
     }

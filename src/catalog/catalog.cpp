@@ -225,7 +225,7 @@ Error unknown(Kind kind, std::string_view name) {
   Error error(ErrorCode::not_found,
               "unknown " + std::string(spoken(kind)) + " \"" + std::string(name) + "\"");
   const std::vector<std::string> near = nearest(kind, name);
-  if (!near.empty()) error.hints.push_back("did you mean " + join(near, ", ") + "?");
+  if (!near.empty()) error.hints.push_back("a similar name exists: " + join(near, ", "));
   return error;
 }
 

@@ -234,7 +234,7 @@ Error not_listed(std::string_view ref, std::string_view left) {
   Error error = unknown(Kind::model, ref);
   if (error.hints.empty()) {
     const auto near = nearest(Kind::model, without_publisher(left));
-    if (!near.empty()) error.hints.push_back("did you mean " + join(near, ", ") + "?");
+    if (!near.empty()) error.hints.push_back("a similar name exists: " + join(near, ", "));
   }
   error.hints.push_back("give its config.json as the model, or the path of its file");
   return error;

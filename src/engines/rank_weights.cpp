@@ -216,7 +216,9 @@ class Loader {
     if (t.role == Role::router_correction_bias || t.role == Role::recurrent_parameter) return 4;
     return dtype_bytes(rules_.plain);
   }
+  const model::Layer* layer_of(const Tensor& t) const;
   const model::AttentionBlock* attention_of(const Tensor& t) const;
+  bool gated_experts(const Tensor& t) const;
   bool on_this_stage(const Tensor& t) const;
   void add_expert(const Tensor& t, const Scheme& scheme);
   void add_adapter(int64_t in, int64_t out);
@@ -229,19 +231,28 @@ class Loader {
   RankWeights result_;
 };
 
-const model::AttentionBlock* Loader::attention_of(const Tensor& t) const {
+const model::Layer* Loader::layer_of(const Tensor& t) const {
   const auto trunk = int64_t(model_.layers.size());
-  const model::Layer* layer = nullptr;
-  if (t.layer >= 0 && t.layer < trunk) {
-    layer = &model_.layers[size_t(t.layer)];
-  } else if (t.layer >= trunk && t.layer - trunk < int64_t(model_.mtp_layers.size())) {
-    layer = &model_.mtp_layers[size_t(t.layer - trunk)];
+  if (t.layer >= 0 && t.layer < trunk) return &model_.layers[size_t(t.layer)];
+  if (t.layer >= trunk && t.layer - trunk < int64_t(model_.mtp_layers.size())) {
+    return &model_.mtp_layers[size_t(t.layer - trunk)];
   }
+  return nullptr;
+}
+
+const model::AttentionBlock* Loader::attention_of(const Tensor& t) const {
+  const model::Layer* layer = layer_of(t);
   if (layer == nullptr) return nullptr;
   for (const model::Mixer& mixer : layer->mixers) {
     if (const auto* block = std::get_if<model::AttentionBlock>(&mixer)) return block;
   }
   return nullptr;
+}
+
+bool Loader::gated_experts(const Tensor& t) const {
+  const model::Layer* layer = layer_of(t);
+  const auto* moe = layer == nullptr ? nullptr : std::get_if<model::MoeFeedForward>(&layer->feed_forward);
+  return moe == nullptr || moe->gated;
 }
 
 bool Loader::on_this_stage(const Tensor& t) const {
@@ -276,8 +287,8 @@ void Loader::add_expert(const Tensor& t, const Scheme& scheme) {
   const ExpertPadding& pad =
       scheme.kind == SchemeKind::mxfp4 || (scheme.kind == SchemeKind::plain && is_expert_bias(t.role))
           ? rules_.mxfp4_experts
-      : scheme.kind == SchemeKind::nvfp4 && !marlin ? rules_.nvfp4_experts
-                                                    : none;
+      : scheme.kind == SchemeKind::nvfp4 && !marlin && !gated_experts(t) ? rules_.nvfp4_experts
+                                                                        : none;
   // [experts, a, b] in one tensor, or `copies` of [out, in].
   int64_t experts = t.copies;
   int64_t a = t.shape[0], b = t.shape[1];

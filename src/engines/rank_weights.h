@@ -40,7 +40,8 @@ struct LoadRules {
   weights::Kernel kernel = weights::Kernel::native;
   weights::Kernel expert_kernel = weights::Kernel::native;
   std::optional<weights::Scheme> online;  // quantise plain linear matrices while loading
-  ExpertPadding mxfp4_experts, nvfp4_experts;
+  ExpertPadding mxfp4_experts;
+  ExpertPadding nvfp4_experts;          // of experts without a gate; gated ones need no padding
   int64_t vocabulary_multiple = 64;
   bool towers = true;                   // load vision and audio towers
   int64_t mtp_layers = 0;               // multi-token-prediction layers in use

@@ -59,6 +59,13 @@ Builder::Builder(const Fields& top, const Fields& text, const ClassDefaults& def
 
 Result<Model> Builder::finish() {
   if (text_.fault()) return fail(*text_.fault());
+  for (const Layer& layer : model_.layers) {
+    const auto* moe = std::get_if<MoeFeedForward>(&layer.feed_forward);
+    if (moe == nullptr || moe->active <= moe->experts) continue;
+    return fail(text_.reader().error(
+        ErrorCode::inconsistent, "a token visits " + format_integer(moe->active) +
+                                     " experts, but a layer has " + format_integer(moe->experts)));
+  }
   if (parameter_count(model_) > kLargestExactInteger) {
     return fail(
         text_.reader().error(ErrorCode::too_large,

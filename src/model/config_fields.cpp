@@ -163,9 +163,11 @@ std::vector<int64_t> Fields::per_layer(Keys keys, int64_t layers, int64_t fallba
 int64_t Fields::divide(int64_t a, std::string_view a_name, int64_t b,
                        std::string_view b_name) const {
   if (b > 0 && a % b == 0) return a / b;
-  fail(reader_.error(ErrorCode::inconsistent, std::string(a_name) + " " + format_integer(a) +
-                                                  " does not divide by " + std::string(b_name) +
-                                                  " " + format_integer(b)));
+  const auto place = reader_.find(b_name);
+  fail((place ? *place : reader_)
+           .error(ErrorCode::inconsistent, std::string(a_name) + " " + format_integer(a) +
+                                               " does not divide by " + std::string(b_name) + " " +
+                                               format_integer(b)));
   return 1;
 }
 

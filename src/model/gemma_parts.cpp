@@ -20,4 +20,14 @@ std::vector<int64_t> cache_owners(const std::vector<std::string>& types, int64_t
   return owners;
 }
 
+void add_gemma3_ropes(Builder& b, int64_t head_dim) {
+  const Fields& text = b.text();
+  add_rope_table(text, b.model(), head_dim, read_rope_scaling(text, "full_attention"));
+  if (b.model().rope_tables.empty()) return;
+  RopeTable local = b.model().rope_tables.back();
+  local.positions = b.model().max_positions;
+  local.rotary_dim = head_dim;
+  b.model().rope_tables.push_back(local);
+}
+
 }  // namespace vramwise::model

@@ -9,7 +9,7 @@ namespace {
 
 // Far above any real machine; keeps every product of counts inside 64 bits.
 constexpr int64_t kMaxDevices = 4096;
-constexpr int64_t kMaxTokens = int64_t{1} << 40;
+constexpr int64_t kMaxTokens = int64_t{1} << 32;
 constexpr int64_t kMaxSequences = int64_t{1} << 24;
 constexpr int64_t kMaxBytes = kLargestExactInteger;
 

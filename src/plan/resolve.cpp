@@ -23,7 +23,9 @@ Result<engines::Device> resolve_device(const DeviceSpec& spec) {
     device.gpu.name = "card of " + format_bytes(*spec.total);
     device.gpu.total = *spec.total;
   } else {
-    TRY_ASSIGN(device.gpu, catalog::find_gpu(spec.gpu));
+    auto gpu = catalog::find_gpu(spec.gpu);
+    if (!gpu) return fail(std::move(gpu.error()).at("hardware.gpu"));
+    device.gpu = std::move(*gpu);
   }
   device.total = spec.total.value_or(device.gpu.total);
   device.total_uncertainty = spec.total ? Bytes() : device.gpu.total_uncertainty;
@@ -126,7 +128,9 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
             .hint("give the file's config.json as model.config"));
   }
   if (config.is_null()) {
-    TRY_ASSIGN(catalog::ModelRef ref, catalog::resolve_model(spec.ref));
+    auto found = catalog::resolve_model(spec.ref);
+    if (!found) return fail(std::move(found.error()).at("model.ref"));
+    catalog::ModelRef ref = std::move(*found);
     config = std::move(ref.config);
     source = "catalog entry " + ref.id;
     // A short alias stands for the repository; a repository's own name is kept as given.

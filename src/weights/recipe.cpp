@@ -108,6 +108,9 @@ int64_t group_of(const Scheme& s) {
   }
 }
 
+// Patterns times tensors; the largest published repositories stay below a million.
+constexpr size_t kMaxTries = 20'000'000;
+
 uint16_t index_of(std::vector<Scheme>& schemes, const Scheme& scheme) {
   const auto known = std::find(schemes.begin(), schemes.end(), scheme);
   if (known != schemes.end()) return uint16_t(known - schemes.begin());
@@ -125,6 +128,13 @@ Scheme leftover_scheme(const model::Model& model) {
 }
 
 Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
+  size_t patterns = plan.ignored.patterns();
+  for (const PlanGroup& group : plan.groups) patterns += group.targets.patterns();
+  if (patterns * model.tensors.size() > kMaxTries) {
+    return fail(Error(ErrorCode::too_large,
+                      "the quantisation config has more patterns than so many tensors allow")
+                    .at("quantization_config"));
+  }
   Recipe recipe;
   recipe.kv_cache_dtype = plan.kv_cache_dtype;
   recipe.kv_dtype_from_hf_quant_config =

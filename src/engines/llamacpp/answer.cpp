@@ -180,8 +180,7 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
     const Device& device = s.device(q, d);
     const int index = int(s.request.devices[d]);
     Requirement r;
-    // With fit the server starts all the same, with less on the card.
-    r.kind = s.fit_would_change ? Requirement::Kind::workload : Requirement::Kind::out_of_memory;
+    r.kind = Requirement::Kind::out_of_memory;
     r.device = index;
     r.needed = ledger.total(index);
     r.available = {device.free() - device.total_uncertainty, device.free(),
@@ -194,14 +193,13 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
     if (over) {
       r.explanation = name + " needs " + format_bytes(r.needed.likely) + " and has " +
                       format_bytes(r.available.likely) + " free";
+      r.engine_error = allocation_error(q, s, d);
       if (s.fit_would_change && s.fit) {
-        r.explanation += "; left to itself, llama.cpp's fit keeps " +
+        r.explanation += "; without -ngl, llama.cpp's fit would start it with " +
                          format_integer(s.fit->n_gpu_layers) + " of " +
                          format_integer(int64_t(s.shape.layers.size()) + 1) +
                          " layers on the GPUs";
         if (!s.fit->override_tensor.empty()) r.explanation += " and some experts on the CPU";
-      } else {
-        r.engine_error = allocation_error(q, s, d);
       }
     } else {
       r.explanation = name + " holds " + format_bytes(r.needed.likely) + " of " +

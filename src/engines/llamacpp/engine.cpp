@@ -134,6 +134,10 @@ void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
   c.sequence_tokens = q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count()
                                                              : s.budget.size.cells;
   c.users = std::max<int64_t>(1, q.workload.concurrency.count());
+  const ContextSize& size = s.budget.size;
+  c.known = c.users == size.sequences && c.sequence_tokens == size.cells &&
+            (!s.request.context.unified || size.sequences == 1);
+  c.known_excess = excess_of(s.budget, c.room);
   const Capacity found = find_capacity(*s.budgeter, c);
   a.users = found.users;
   a.longest_sequence = found.longest_sequence;

@@ -29,7 +29,9 @@ struct FitAnswer {
   PlacementSettings placement;         // ready to be used
 };
 
+// `measured` may be the budget of the same context and placement, to save a measurement; nullptr.
 FitAnswer run_fit(Budgeter& budgeter, const ContextSettings& context,
-                  const PlacementSettings& placement, const FitQuestion& question);
+                  const PlacementSettings& placement, const FitQuestion& question,
+                  const Budget* measured = nullptr);
 
 }  // namespace vramwise::engines::llamacpp

@@ -30,7 +30,20 @@ struct MoeShape {
   int64_t latent_width = 0;      // experts work on this width; 0 = hidden
 };
 
-enum class MixerKind { none, attention, latent, mamba1, mamba2, delta, kimi_delta, short_conv, rwkv };
+// What a tensor of the file is to placement; one for each, in the file's order.
+struct FileTensor {
+  enum class Home { input, layer, first_layer, output, rope };
+  Home home = Home::output;
+  Slot slot = Slot::count;       // count: no graph uses it
+  bool expert_stack = false;     // moved by --cpu-moe
+  bool token_embedding = false;
+  bool repackable = false;       // the CPU keeps it in another order
+};
+
+enum class MixerKind {
+  none, attention, latent,
+  mamba1, mamba2, delta, kimi_delta, short_conv, rwkv, lightning,  // with a constant-size state
+};
 
 struct LayerShape {
   MixerKind mixer = MixerKind::attention;
@@ -48,6 +61,10 @@ struct LayerShape {
   bool rope_factors = false;      // rope reads rope_freqs
 
   bool indexer = false;           // has a sparse-attention indexer and its cache
+  bool keys_only = false;         // one vector a token serves as K and V (DeepSeek-V4)
+  int64_t compressed_by = 0;      // tokens for one cell of the full cache; 0 = not compressed
+  int64_t state_rows = 0;         // of the compressor's unfinished block, each of state_width
+  int64_t state_width = 0;
 
   bool pre_norm = true, post_attention_norm = false, post_ffn_norm = false, parallel = false;
   model::NormKind norm = model::NormKind::rms;
@@ -72,9 +89,11 @@ struct Shape {
   int64_t window = 0;             // of the sliding layers
   bool embedding_scaled = false, logit_softcap = false, residual_scaled = false;
   int64_t position_sections = 1;  // positions per token (4: multimodal rope)
+  bool never_shares_cells = false;  // one stream a slot whatever is asked for
   bool keeps_rollback = false;    // states keep snapshots for speculative decoding
   bool tied_head = false;         // the file has no output.weight
   WeightTable weights;            // which tensors the file has, and their types
+  std::vector<FileTensor> file;   // parallel to GgufModel::tensors
 
   struct Latent {
     int64_t q_rank = 0, kv_rank = 0, nope = 0, rope = 0, value = 0;
@@ -95,6 +114,9 @@ struct Shape {
     int64_t head_size = 64, shifts = 2;
     int64_t decay_rank = 0, rate_rank = 0, value_rank = 0, gate_rank = 0;
   } rwkv;
+  struct Lightning {
+    int64_t heads = 0, dim = 0;
+  } lightning;
   int64_t short_conv = 0;         // kernel width
   struct PerLayer {
     int64_t width = 0;            // per-layer embeddings (Gemma 3n and 4)
@@ -109,6 +131,9 @@ struct Shape {
   int64_t widest_value_row() const;
   bool is_latent() const { return latent.kv_rank > 0; }
 };
+
+// Fills `file`, and `weights` with types; both follow from names alone.
+void index_file(const weights::GgufModel& gguf, size_t layers, Shape& shape);
 
 // Errors: unsupported for encoder-only models and for architectures without a GGUF mapping.
 Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf, Notes& notes);

@@ -1,7 +1,7 @@
 // TensorRT-LLM (PyTorch backend): a trial run measures the peak, and a fraction of what is left beside
 // it becomes the cache.
 //
-//   cache = fraction x (total - peak + trial cache)
+//   cache = fraction x (total - (peak - trial cache))
 //
 // Source: TensorRT-LLM tensorrt_llm/_torch/pyexecutor/_util.py, resource_manager.py.
 #include "engines/engine.h"
@@ -68,11 +68,14 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   spread.add(r.weights);
   spread.add(s.overhead);
   spread.add({-device.total_uncertainty, Bytes(), device.total_uncertainty});
-  const Bytes peak = weights + s.overhead.likely + device.used;
-  r.peak = {peak - spread.down(), peak, peak + spread.up()};
-  const auto share = [&](Bytes p) { return Bytes(int64_t(s.fraction * double((device.total - p).count() + r.trial.count()))) - r.states; };
-  r.cache = {share(r.peak.high), share(r.peak.likely), share(r.peak.low)};
-  // The trial cache itself had to fit; what it holds stays available.
+  // The trial cache is part of the printed peak and given back before the sizing.
+  const Bytes held = weights + s.overhead.likely + device.used;
+  const ByteRange without_trial = {held - spread.down(), held, held + spread.up()};
+  const auto share = [&](Bytes used) { return Bytes(int64_t(s.fraction * double((device.total - used).count()))); };
+  // The trial run may not take more than the fraction of what is free either.
+  r.trial = std::max(Bytes(), std::min(r.trial, share(held)));
+  r.peak = {without_trial.low + r.trial, held + r.trial, without_trial.high + r.trial};
+  r.cache = {share(without_trial.high) - r.states, share(held) - r.states, share(without_trial.low) - r.states};
   const auto tokens = [&](Bytes cache) -> int64_t {
     if (cache.count() <= 0 || r.per_token.count() == 0) return 0;
     if (s.max_bytes) cache = std::min(cache, *s.max_bytes);

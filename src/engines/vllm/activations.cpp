@@ -35,6 +35,11 @@ void add_mixer(const model::Mixer& mixer, int64_t ranks, Widths& w) {
       const int64_t values = g->value_heads * g->value_dim / ranks;
       widen(w.recurrent_in, 2 * keys + 2 * values);
       widen(w.recurrent_out, values);
+    } else if (const auto* k = std::get_if<model::KimiDeltaState>(&r->state)) {
+      // q, k, v and the output gate, each as wide as the heads.
+      const int64_t inner = ceil_div(k->heads, ranks) * k->head_dim;
+      widen(w.recurrent_in, 4 * inner);
+      widen(w.recurrent_out, inner);
     } else if (const auto* m = std::get_if<model::Mamba2State>(&r->state)) {
       const int64_t inner = m->heads * m->head_dim / ranks;
       widen(w.recurrent_in, 2 * inner + 2 * m->groups * m->state / ranks);

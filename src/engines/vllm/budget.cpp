@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "engines/spread.h"
 
 namespace vramwise::engines::vllm {
@@ -28,14 +29,30 @@ ByteRange free_at_start(const Device& device, const ByteRange& gone) {
           idle - gone.low + device.total_uncertainty};
 }
 
-DeviceBudget device_budget(const Device& device, int index, const Build& b, const VllmPoint& point) {
+// Notes of a family rule that leaves tensors out (a tower, tables) say so; the bar grows upwards.
+bool leaves_tensors_out(const Notes& notes) {
+  const auto tells = [](const Note& n) {
+    return n.id == "tensors_unverified" || ends_with(n.id, "_not_modelled");
+  };
+  return std::any_of(notes.assumptions.begin(), notes.assumptions.end(), tells) ||
+         std::any_of(notes.warnings.begin(), notes.warnings.end(), tells);
+}
+
+ByteRange weights_range(Bytes likely, const Profile& p, bool unverified) {
+  const Bytes bar = likely * p.weights_per_mille / 1000;
+  const Bytes up = unverified ? likely * p.unverified_per_mille / 1000 : bar;
+  return {likely - bar, likely, likely + up};
+}
+
+DeviceBudget device_budget(const Device& device, int index, const Build& b, const VllmPoint& point,
+                           bool unverified) {
   DeviceBudget d;
   d.device = index;
   d.stage = &b.stage_of_device(index);
   d.total = device.total;
   d.totals = evaluate(d.stage->shape, point);
   const Profile& p = b.profile;
-  d.weights = within_percent(d.totals.weights, p.weights_percent);
+  d.weights = weights_range(d.totals.weights, p, unverified);
   d.activations = activation_range(d.totals.activations, p);
   d.non_torch = p.non_torch;
   if (d.totals.graphs.count() > 0) {
@@ -75,9 +92,10 @@ Budget budget_of(const Question& question, const Build& b) {
   const auto& devices = question.hardware->devices;
   const auto count = int(std::min<int64_t>(b.ranks_used, int64_t(devices.size())));
   budget.max_model_len = b.decided.max_model_len;
+  const bool unverified = leaves_tensors_out(question.model->notes);
   for (int i = 0; i < count; ++i) {
     const VllmPoint point = point_of(b, devices[size_t(i)].total);
-    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point));
+    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point, unverified));
   }
   // The pool has as many blocks as the poorest device holds.
   bool first = true;

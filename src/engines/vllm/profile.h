@@ -70,7 +70,8 @@ struct Profile {
   bool marlin_fp8 = false;            // 8-bit weights run on Marlin (no fp8 units)
   bool gptq_without_marlin = false;
   bool fp4_without_workspace = false; // NVFP4 experts keep no workspace
-  int64_t weights_percent = 0;        // bar of loaded weights
+  int64_t weights_per_mille = 0;      // bar of loaded weights
+  int64_t unverified_per_mille = 0;   // upper bar where the model leaves tensors out
 };
 
 // `now` describes card and flags; its `first_engine` is set from the version and VLLM_USE_V1.

@@ -1,5 +1,5 @@
 // Trinity (AFMoE): three sliding layers, then one that reads all; gated attention and experts.
-// Source: transformers models/afmoe/modeling_afmoe.py. The tensors met no published total yet.
+// Source: transformers models/afmoe/modeling_afmoe.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 
@@ -37,8 +37,6 @@ Result<Model> build(const json::Reader& config) {
     return true;
   };
   add_llama_like(b, options);
-  fields.notes().warn("tensors_unverified",
-                      "the tensors of AFMoE met no published total: weights may be off slightly");
   return b.finish();
 }
 

@@ -1,6 +1,7 @@
 // EXAONE 3.x (a Llama under other names), 4.0 and 4.5 (three sliding layers, then one that reads
 // all without rotary), and K-EXAONE (the same with experts). Source: transformers models/exaone4;
 // LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct modeling_exaone.py; LGAI-EXAONE/K-EXAONE-236B-A23B README.
+#include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 
@@ -32,6 +33,23 @@ std::vector<bool> sliding_layers(const Fields& text, int64_t layers, bool any) {
   std::vector<bool> sliding;
   for (const std::string& type : types) sliding.push_back(any && type == "sliding_attention");
   return sliding;
+}
+
+// K-EXAONE's multi-token-prediction layer is dense; it shares embedding and head with the trunk.
+void add_mtp(Builder& b, const Heads& heads, int64_t count) {
+  for (int64_t i = 0; i < count && !b.failed(); ++i) {
+    b.begin_mtp_layer("mtp.layers." + format_integer(i) + ".");
+    AttentionBlock block;
+    block.query_heads = heads.query;
+    block.kv_heads = heads.kv;
+    block.key_dim = block.value_dim = heads.dim;
+    block.qk_norm = QkNorm::per_head;
+    b.attention(block);
+    b.gated_mlp(b.text().extent({"intermediate_size"}));
+    b.pre_norms("input_layernorm", "post_attention_layernorm");
+    for (const std::string_view name : {"enorm", "hnorm", "norm"}) b.norm(name);
+    b.linear(Role::mtp_projection, "eh_proj", b.hidden(), 2 * b.hidden());
+  }
 }
 
 Result<Model> build(const json::Reader& config) {
@@ -67,11 +85,9 @@ Result<Model> build(const json::Reader& config) {
       b.moe(moe);
       return true;
     };
-    text.notes().warn("tensors_unverified",
-                      "the tensors of K-EXAONE follow its description; no published total has "
-                      "been met with them");
   }
-  add_llama_like(b, options);
+  const Heads heads = add_llama_like(b, options);
+  if (experts) add_mtp(b, heads, text.number({"num_nextn_predict_layers"}, 0, 0, 100));
   if (top.section({"vision_config"})) {
     text.notes().warn("tower_not_modelled", "the vision tower of EXAONE 4.5 is not counted");
   }

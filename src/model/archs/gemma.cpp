@@ -1,6 +1,7 @@
 // Gemma 1, 2 and 3, the latter with its SigLIP tower.
 // Source: transformers models/gemma, models/gemma2, models/gemma3.
 #include "model/arch_rule.h"
+#include "model/gemma_parts.h"
 #include "model/llama_like.h"
 #include "model/towers/siglip.h"
 #include "model/towers/tower.h"
@@ -39,16 +40,6 @@ Result<Model> build_gemma2(const json::Reader& config) {
   return b.finish();
 }
 
-// Local layers turn with a base of their own and without the scaling of the global ones.
-void add_gemma3_ropes(Builder& b, int64_t head_dim) {
-  const RopeScaling global = read_rope_scaling(b.text(), "full_attention");
-  add_rope_table(b.text(), b.model(), head_dim, global);
-  RopeTable local = b.model().rope_tables.empty() ? RopeTable() : b.model().rope_tables.back();
-  local.positions = b.model().max_positions;
-  local.rotary_dim = head_dim;
-  b.model().rope_tables.push_back(local);
-}
-
 Result<Model> build_gemma3(const json::Reader& config) {
   const Fields top(config);
   // A config that wraps the text model leaves out what the text class takes anyway.
@@ -79,6 +70,13 @@ Result<Model> build_gemma3(const json::Reader& config) {
   }
   const Heads heads = add_llama_like(b, options);
   add_gemma3_ropes(b, heads.dim);
+  // EmbeddingGemma reads the whole input at once and keeps nothing.
+  const auto both_ways = text.reader().find({"use_bidirectional_attention"});
+  if (both_ways && both_ways->value().as_boolean()) {
+    b.model().is_encoder_only = true;
+    b.model().gguf.architecture = "gemma-embedding";
+    for (Layer& layer : b.model().layers) layer.caches.clear();
+  }
   if (vision) {
     const int64_t h = add_siglip(b, *vision, {.scope = "vision_tower.vision_model."});
     begin_projector(b, "multi_modal_projector.");

@@ -69,7 +69,7 @@ Result<Model> build(const json::Reader& config) {
   b.embedding();
   b.norm("norm");
   b.head();
-  add_rope_table(text, b.model(), heads.dim);
+  add_gemma3_ropes(b, heads.dim);
   if (top.has({"vision_config"}) || top.has({"audio_config"})) {
     text.notes().warn("tower_not_modelled",
                       "the vision and audio towers of Gemma 3n are not counted");

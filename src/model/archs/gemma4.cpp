@@ -28,8 +28,8 @@ void add_attention(Builder& b, const AttentionBlock& a) {
 void add_experts(Builder& b, const MoeFeedForward& moe) {
   const int64_t e = moe.experts, h = b.hidden();
   b.linear(Role::router, "router.proj", e, h);
-  b.add(Role::router, "router.scale", {h});
-  b.add(Role::router, "router.per_expert_scale", {e});
+  b.add(Role::norm, "router.scale", {h});
+  b.add(Role::norm, "router.per_expert_scale", {e});
   b.add(Role::expert_fused_gate_up, "experts.gate_up_proj", {e, 2 * moe.width, h});
   b.add(Role::expert_down, "experts.down_proj", {e, h, moe.width});
   for (const std::string_view name :

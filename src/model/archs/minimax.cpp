@@ -40,13 +40,13 @@ Result<Model> build_m2(const Fields& fields) {
   if (fields.flag({"use_qk_norm"}, true)) options.qk_norm = QkNorm::full_width;
   options.feed_forward = [&](int64_t) {
     b.moe(moe, expert_names());
-    // The published files keep the router in fp32.
-    for (Tensor& tensor : b.model().tensors) {
-      if (tensor.role == Role::router) tensor.dtype = DType::float32;
-    }
     return true;
   };
   add_llama_like(b, options);
+  // The published files keep the router in fp32.
+  for (Tensor& tensor : b.model().tensors) {
+    if (tensor.role == Role::router) tensor.dtype = DType::float32;
+  }
   return b.finish();
 }
 

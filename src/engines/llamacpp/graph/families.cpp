@@ -25,7 +25,7 @@ constexpr std::array kFamilies = {
            .checked = true,
            .mtp_caches = false,
            .refuses_unequal_cache_types = true}},
-    Entry{"deepseek4", {.build = build_latent, .keeps_rollback = true}},
+    Entry{"deepseek4", {.build = build_decoder, .keeps_rollback = true}},
     Entry{"falcon-h1", {.build = build_state_stack, .checked = true}},
     Entry{"gemma2", kChecked},
     Entry{"gemma3", kChecked},
