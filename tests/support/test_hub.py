@@ -126,7 +126,7 @@ class TestHub:
     # ---- serving
     def _serve(self, role: str) -> ThreadingHTTPServer:
         handler = type("Handler", (Handler,), {"test_hub": self, "role": role})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        server = QuietServer(("127.0.0.1", 0), handler)
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server
@@ -146,6 +146,11 @@ def size_of(data) -> int:
 
 def content_id(data) -> str:
     return hashlib.sha256(data.head if isinstance(data, Sparse) else data).hexdigest()
+
+
+class QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        pass  # clients that hang up are part of the tests
 
 
 class Handler(BaseHTTPRequestHandler):

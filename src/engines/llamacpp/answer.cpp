@@ -25,7 +25,7 @@ ByteRange compute_range(const Shape& shape, int64_t bytes) {
 
 class RowWriter {
  public:
-  RowWriter(const Question& q, const PlanState& s) : q_(q), s_(s) {}
+  explicit RowWriter(const PlanState& s) : s_(s) {}
 
   // What a device holds; the last index is the host.
   void write(size_t d, Ledger& ledger, bool with_scratch) const {
@@ -117,7 +117,6 @@ class RowWriter {
   }
 
  private:
-  const Question& q_;
   const PlanState& s_;
 };
 
@@ -147,7 +146,7 @@ std::string binding_part(const PlanState& s, size_t d, Bytes room) {
 }  // namespace
 
 void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
-  const RowWriter writer(q, s);
+  const RowWriter writer(s);
   for (size_t d = 0; d <= s.devices(); ++d) {
     writer.write(d, a.need, true);
     writer.write(d, a.reserve, false);
@@ -172,7 +171,7 @@ void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
 std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) {
   std::vector<Requirement> list;
   Ledger ledger;
-  const RowWriter writer(q, s);
+  const RowWriter writer(s);
   for (size_t d = 0; d <= s.devices(); ++d) writer.write(d, ledger, true);
   for (size_t d = 0; d < s.devices(); ++d) {
     const Device& device = s.device(q, d);
