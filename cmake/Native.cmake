@@ -17,7 +17,12 @@ function(vramwise_door target folder)
 endfunction()
 
 find_package(Threads REQUIRED)
-vramwise_door(vramwise_host host vramwise::api Threads::Threads)
+vramwise_door(vramwise_host host vramwise::api Threads::Threads ${CMAKE_DL_LIBS})
+# Only its header: the library itself is loaded when the network is first needed (host/curl_library.h).
+find_path(VRAMWISE_CURL_DIR curl/curl.h)
+if(NOT VRAMWISE_CURL_DIR)
+  message(FATAL_ERROR "<curl/curl.h> is missing: install libcurl4-openssl-dev (`./dev setup` does it)")
+endif()
 add_library(vramwise::host ALIAS vramwise_host)
 vramwise_door(vramwise_cli apps/cli vramwise::host)
 

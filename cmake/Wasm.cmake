@@ -9,6 +9,7 @@ target_link_options(
   LINKER:--export=vramwise_alloc
   LINKER:--export=vramwise_free
   LINKER:--export=vramwise_handle
+  LINKER:--export=vramwise_handle_parts
   # The stack lies below the data: an overflow traps instead of overwriting the data.
   LINKER:-z,stack-size=1048576
   LINKER:--stack-first

@@ -20,8 +20,7 @@ Result<CurlLibrary> load() {
     if (library != nullptr) break;
   }
   CurlLibrary curl;
-  const bool complete = library != nullptr &&
-                        find(library, "curl_global_init", curl.global_init) &&
+  const bool complete = library != nullptr && find(library, "curl_global_init", curl.global_init) &&
                         find(library, "curl_easy_init", curl.easy_init) &&
                         find(library, "curl_easy_reset", curl.easy_reset) &&
                         find(library, "curl_easy_cleanup", curl.easy_cleanup) &&

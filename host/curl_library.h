@@ -1,5 +1,5 @@
-// libcurl, loaded when the network is first needed. Linking it would cost every start of the program
-// ten milliseconds for the fifty libraries it brings along; most questions need no network.
+// libcurl, loaded when the network is first needed. Linking it would cost every start of the
+// program ten milliseconds for the fifty libraries it brings along; most questions need no network.
 #pragma once
 
 // The type checks of the header are macros that would hide the function pointers below.

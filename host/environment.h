@@ -10,7 +10,8 @@ namespace vramwise::host {
 std::string env(const char* name);
 // Set to something that means yes: 1, true, yes, on.
 bool env_flag(const char* name);
-// The user's folder for regenerable files: $XDG_CACHE_HOME, else ~/.cache; "" when neither is known.
+// The user's folder for regenerable files: $XDG_CACHE_HOME, else ~/.cache; "" when neither is
+// known.
 std::string cache_home();
 std::string home();
 

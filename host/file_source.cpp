@@ -38,9 +38,9 @@ class FileSource final : public formats::ByteSource {
                 .at(path_));
       }
       if (n == 0) {
-        return fail(Error(ErrorCode::invalid_input,
-                          "'" + path_ + "' became shorter while it was read")
-                        .at(path_));
+        return fail(
+            Error(ErrorCode::invalid_input, "'" + path_ + "' became shorter while it was read")
+                .at(path_));
       }
       out = out.subspan(size_t(n));
       offset += n;
@@ -63,9 +63,9 @@ Result<std::unique_ptr<formats::ByteSource>> open_file(const std::string& path) 
   // Not blocking: a pipe under a model's name would hang the program.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    return refuse(errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found
-                                                      : ErrorCode::invalid_input,
-                  std::strerror(errno));
+    return refuse(
+        errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::invalid_input,
+        std::strerror(errno));
   }
   struct stat status{};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -9,12 +9,9 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "json/parse.h"
 
 namespace vramwise::host {
 namespace {
-
-constexpr int64_t kConfigLimit = int64_t{64} << 20;
 
 // Closes the descriptor on every way out.
 struct Descriptor {
@@ -23,11 +20,6 @@ struct Descriptor {
     if (fd > 2) ::close(fd);
   }
 };
-
-Result<json::Value> parse_file(const std::string& path) {
-  TRY_ASSIGN(const std::string text, read_file(path, kConfigLimit));
-  return json::parse(text, path);
-}
 
 }  // namespace
 
@@ -72,38 +64,6 @@ Result<std::string> read_file(const std::string& path, int64_t limit_bytes) {
     text.append(buffer.data(), size_t(n));
   }
   return text;
-}
-
-Result<json::Value> model_from_path(const std::string& path) {
-  json::Value model = json::Value::object();
-  if (!is_directory(path)) {
-    if (ends_with(path, ".gguf") || ends_with(path, ".safetensors")) {
-      return fail(Error(ErrorCode::unsupported,
-                        "'" + path + "' is a weight file; only config.json is read so far")
-                      .at(path)
-                      .hint("give the model's config.json or its folder, and the format with "
-                            "--weights"));
-    }
-    TRY_ASSIGN(json::Value config, parse_file(path));
-    model.set("config", std::move(config));
-    model.set("ref", path);
-    return model;
-  }
-  const std::string config_path = path + "/config.json";
-  if (!exists(config_path)) {
-    return fail(Error(ErrorCode::not_found, "there is no config.json in '" + path + "'")
-                    .at(path)
-                    .hint("give the folder of a Hugging Face checkpoint, or a config.json"));
-  }
-  TRY_ASSIGN(json::Value config, parse_file(config_path));
-  model.set("config", std::move(config));
-  const std::string quant_path = path + "/hf_quant_config.json";
-  if (exists(quant_path)) {
-    TRY_ASSIGN(json::Value quant, parse_file(quant_path));
-    model.set("quantization_config", std::move(quant));
-  }
-  model.set("ref", path);
-  return model;
 }
 
 }  // namespace vramwise::host

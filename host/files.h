@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "json/value.h"
 
 namespace vramwise::host {
 
@@ -15,9 +14,5 @@ Result<std::string> read_file(const std::string& path, int64_t limit_bytes);
 
 bool exists(const std::string& path);
 bool is_directory(const std::string& path);
-
-// The "model" member of a request for a local path: a config.json, or a folder that holds one (with
-// hf_quant_config.json beside it where there is).
-Result<json::Value> model_from_path(const std::string& path);
 
 }  // namespace vramwise::host

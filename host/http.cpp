@@ -19,9 +19,10 @@ namespace vramwise::host {
 namespace {
 
 constexpr int kMostRedirects = 8;
-constexpr int kMostExchanges = 40;                         // resumed bodies included
-constexpr int64_t kLongestSkip = int64_t{64} << 20;        // of a body without range
-constexpr size_t kErrorBody = size_t{16} << 10;            // kept of an answer that is no success
+constexpr int kMostExchanges = 40;                   // resumed bodies included
+constexpr int64_t kWorthwhile = int64_t{64} << 10;   // of a body, between two interruptions
+constexpr int64_t kLongestSkip = int64_t{64} << 20;  // of a body without range
+constexpr size_t kErrorBody = size_t{16} << 10;      // kept of an answer that is no success
 constexpr size_t kMostHeaderBytes = size_t{256} << 10;
 
 bool is_redirect(int status) {
@@ -46,12 +47,12 @@ struct Transfer {
   int64_t already = 0;          // of them, from earlier tries
   int64_t known_total = -1;     // from earlier tries
 
-  bool begun = false;     // the first bytes have come, the head is known
-  int64_t skip = 0;       // of the body, before what is wanted
-  int64_t want = 0;       // still
-  bool enough = false;    // stopped on purpose
+  bool begun = false;   // the first bytes have come, the head is known
+  int64_t skip = 0;     // of the body, before what is wanted
+  int64_t want = 0;     // still
+  bool enough = false;  // stopped on purpose
   size_t header_bytes = 0;
-  std::string fault;      // stopped because of this
+  std::string fault;  // stopped because of this
   ErrorCode fault_code = ErrorCode::invalid_input;
   Progress* progress = nullptr;
   int64_t reported = 0;
@@ -127,8 +128,8 @@ size_t Transfer::take(std::string_view bytes) {
   const bool success = reply->status == 200 || reply->status == 206;
   const bool limited = success && !request->range;
   if (limited && int64_t(bytes.size()) > want) {
-    stop(ErrorCode::too_large, "the answer has more than the " +
-                                   format_bytes(Bytes(request->body_limit)) + " accepted");
+    stop(ErrorCode::too_large,
+         "the answer has more than the " + format_bytes(Bytes(request->body_limit)) + " accepted");
     return 0;
   }
   const size_t kept = size_t(std::min<int64_t>(want, int64_t(bytes.size())));
@@ -224,23 +225,22 @@ Result<void> HttpClient::exchange(const HttpRequest& request, const formats::Url
     return curl->easy_setopt(handle_, option, value) == CURLE_OK;
   };
   const std::string text = url.to_text();
-  bool ready = set(CURLOPT_URL, text.c_str()) && set(CURLOPT_NOSIGNAL, 1L) &&
-               set(CURLOPT_FOLLOWLOCATION, 0L) && set(CURLOPT_SSL_VERIFYPEER, 1L) &&
-               set(CURLOPT_SSL_VERIFYHOST, 2L) &&
-               set(CURLOPT_HEADEROPT, long(CURLHEADER_SEPARATE)) &&
-               set(CURLOPT_USERAGENT, "vramwise/" VRAMWISE_VERSION) &&
-               // Asks for plain bytes, and undoes a compression that comes all the same.
-               set(CURLOPT_ACCEPT_ENCODING, "identity") &&
-               set(CURLOPT_CONNECTTIMEOUT, long(options_.connect_seconds)) &&
-               set(CURLOPT_LOW_SPEED_LIMIT, 512L) &&
-               set(CURLOPT_LOW_SPEED_TIME, long(options_.stall_seconds)) &&
-               set(CURLOPT_TIMEOUT, long(options_.transfer_seconds)) &&
-               set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, on_progress) &&
-               set(CURLOPT_XFERINFODATA, static_cast<void*>(options_.progress)) &&
-               set(CURLOPT_HEADERFUNCTION, on_header) &&
-               set(CURLOPT_HEADERDATA, static_cast<void*>(&transfer)) &&
-               set(CURLOPT_WRITEFUNCTION, on_body) &&
-               set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
+  bool ready =
+      set(CURLOPT_URL, text.c_str()) && set(CURLOPT_NOSIGNAL, 1L) &&
+      set(CURLOPT_FOLLOWLOCATION, 0L) && set(CURLOPT_SSL_VERIFYPEER, 1L) &&
+      set(CURLOPT_SSL_VERIFYHOST, 2L) && set(CURLOPT_HEADEROPT, long(CURLHEADER_SEPARATE)) &&
+      set(CURLOPT_USERAGENT, "vramwise/" VRAMWISE_VERSION) &&
+      // Asks for plain bytes, and undoes a compression that comes all the same.
+      set(CURLOPT_ACCEPT_ENCODING, "identity") &&
+      set(CURLOPT_CONNECTTIMEOUT, long(options_.connect_seconds)) &&
+      set(CURLOPT_LOW_SPEED_LIMIT, 512L) &&
+      set(CURLOPT_LOW_SPEED_TIME, long(options_.stall_seconds)) &&
+      set(CURLOPT_TIMEOUT, long(options_.transfer_seconds)) && set(CURLOPT_NOPROGRESS, 0L) &&
+      set(CURLOPT_XFERINFOFUNCTION, on_progress) &&
+      set(CURLOPT_XFERINFODATA, static_cast<void*>(options_.progress)) &&
+      set(CURLOPT_HEADERFUNCTION, on_header) &&
+      set(CURLOPT_HEADERDATA, static_cast<void*>(&transfer)) &&
+      set(CURLOPT_WRITEFUNCTION, on_body) && set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
   const std::string certificates = certificate_file();
   if (!certificates.empty()) ready = ready && set(CURLOPT_CAINFO, certificates.c_str());
   std::string range;
@@ -291,10 +291,10 @@ Result<void> HttpClient::exchange(const HttpRequest& request, const formats::Url
   }
   if (success && request.range && transfer.want > 0 && reply.total_bytes >= 0) {
     attempt.retry = true;
-    return fail(Error(ErrorCode::invalid_input,
-                      where + " was cut off " + format_grouped(transfer.want) +
-                          " bytes before its end")
-                    .at(where));
+    return fail(
+        Error(ErrorCode::invalid_input,
+              where + " was cut off " + format_grouped(transfer.want) + " bytes before its end")
+            .at(where));
   }
   return {};
 }
@@ -363,8 +363,8 @@ Result<HttpReply> HttpClient::get(const HttpRequest& request) {
       }
       return reply;
     }
-    // A body that goes on growing is worth going on with.
-    failures = int64_t(attempt.have.size()) > before ? 1 : failures + 1;
+    // A body that goes on growing at a pace is worth going on with.
+    failures = int64_t(attempt.have.size()) - before >= kWorthwhile ? 1 : failures + 1;
     before = int64_t(attempt.have.size());
     const int64_t wish = attempt.pause_seconds.value_or(0);
     if (!attempt.retry || failures >= options_.tries || n >= kMostExchanges ||
@@ -416,9 +416,9 @@ Result<HttpReply> HttpSource::fetch(int64_t offset, int64_t bytes) {
     return fail(std::move(error).at(name_));
   }
   if (size_ >= 0 && reply.total_bytes >= 0 && reply.total_bytes != size_) {
-    return fail(Error(ErrorCode::inconsistent,
-                      name_ + " has " + format_grouped(reply.total_bytes) + " bytes, " +
-                          format_grouped(size_) + " were announced")
+    return fail(Error(ErrorCode::inconsistent, name_ + " has " + format_grouped(reply.total_bytes) +
+                                                   " bytes, " + format_grouped(size_) +
+                                                   " were announced")
                     .at(name_));
   }
   const auto start = formats::parse_url(url_);

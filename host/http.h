@@ -17,17 +17,17 @@ namespace vramwise::host {
 struct HttpOptions {
   int tries = 4;
   int64_t connect_seconds = 10;
-  int64_t stall_seconds = 10;         // below 512 bytes a second for that long counts as dead
-  int64_t transfer_seconds = 600;     // one answer in all
+  int64_t stall_seconds = 10;          // below 512 bytes a second for that long counts as dead
+  int64_t transfer_seconds = 600;      // one answer in all
   int64_t longest_pause_seconds = 60;  // a Retry-After beyond it is not waited for
   Progress* progress = nullptr;
 };
 
 struct HttpRequest {
   std::string url;
-  std::string token;                     // sent as Bearer to the origin of `url` only
-  std::string accept;                    // header of that name; may be empty
-  std::optional<formats::Range> range;   // bytes wanted
+  std::string token;                    // sent as Bearer to the origin of `url` only
+  std::string accept;                   // header of that name; may be empty
+  std::optional<formats::Range> range;  // bytes wanted
   int64_t body_limit = int64_t{64} << 20;
 };
 

@@ -18,7 +18,7 @@ in src/catalog/catalog.cpp undoes them:
       an object {value, unit, source, checked, confidence}; the last three are string numbers, null
       where absent. Any further member follows as key, value.
 
---slim leaves out what no answer shows (remarks, dates of checks). Files must have an "id" that equals
+--slim leaves out what no answer shows (remarks, dates of checks) and options without effect on memory. Files must have an "id" that equals
 the file name ("/" is written "__") and, where present, "aliases": a list of names, unique within
 the kind without regard to case.
 """
@@ -46,6 +46,12 @@ class Broken(Exception):
 
 def compact(value):
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+
+
+def without_harmless(table):
+    """An option table with only the options that move memory; src/engines/launch knows of it."""
+    rows = [row for row in table.get("options", []) if "memory" in row or "like" in row]
+    return {**table, "partial": True, "options": rows}
 
 
 def run_lengths(items):
@@ -261,7 +267,8 @@ def main():
             entries = read_kind(args.catalog / folder)
             if args.slim and kind == "options":
                 # Defaults and effects of options, which only people read, stand in entries of their own.
-                entries = [e for e in entries if not e[0].endswith("/about")]
+                entries = [(i, a, without_harmless(o)) for i, a, o in entries
+                           if not i.endswith("/about")]
             if args.slim:
                 entries = [(i, a, slim(o, NOT_NEEDED.get(kind, set()))) for i, a, o in entries]
             for _, _, entry in entries:

@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "base/text.h"
 #include "host/files.h"
+#include "host/model_source.h"
 #include "json/parse.h"
 
 namespace vramwise::cli {
@@ -31,8 +32,11 @@ int run_batch(const std::string& path) {
   while (std::getline(in, line)) {
     if (trim(line).empty()) continue;
     json::Value answer;
-    if (const auto request = json::parse(line, "request")) {
-      answer = api::handle_value(*request, line);
+    if (auto request = json::parse(line, "request")) {
+      const auto resolved = host::resolve_sources(*request, {.quiet = true, .hubs = false});
+      const json::Value* id = request->find("id");
+      answer = resolved ? api::handle_value(*request, line)
+                        : api::error_answer(id != nullptr ? *id : json::Value(), resolved.error());
     } else {
       answer = api::error_answer(json::Value(), request.error());
     }

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "engines/launch_command.h"
 #include "host/files.h"
+#include "host/model_source.h"
 #include "json/parse.h"
 #include "report/text.h"
 
@@ -49,6 +50,10 @@ struct Question {
   std::string request_file;
   std::string line;       // an engine's launch line, from behind `--`
   std::string line_file;  // or from a file: a script, a compose file, a manifest
+  std::string file;       // of a repository or folder with several models
+  std::string revision;
+  bool offline = false;
+  bool tensors = false;
   json::Value extra = json::Value::object();  // members of one ask alone
   // One slot per option row; deque because CLI11 keeps references.
   std::deque<std::vector<std::string>> values;
@@ -94,21 +99,15 @@ Result<json::Value> build_request(const Question& question) {
       return fail(Error(ErrorCode::invalid_input, "a request must be a JSON object")
                       .at(question.request_file));
     }
-    if (request.find("ask") == nullptr && question.ask != "explain") request.set("ask", question.ask);
+    if (request.find("ask") == nullptr && question.ask != "explain")
+      request.set("ask", question.ask);
   }
   if (!question.model.empty()) {
     json::Value model = json::Value::object();
     // Something that is on disk, or looks like a path, is a path; everything else is a name.
-    const bool path_like = starts_with(question.model, "./") ||
-                           starts_with(question.model, "../") || starts_with(question.model, "/") ||
-                           starts_with(question.model, "~") || ends_with(question.model, ".json") ||
-                           ends_with(question.model, ".gguf") ||
-                           ends_with(question.model, ".safetensors");
-    if (path_like || host::exists(question.model)) {
-      TRY_ASSIGN(model, host::model_from_path(question.model));
-    } else {
-      model.set("ref", question.model);
-    }
+    model.set(host::looks_like_path(question.model) ? "path" : "ref", question.model);
+    if (!question.file.empty()) model.set("file", question.file);
+    if (!question.revision.empty()) model.set("revision", question.revision);
     request.set("model", std::move(model));
   }
   if (!question.line.empty()) request.set("line", question.line);
@@ -126,6 +125,10 @@ Result<json::Value> build_request(const Question& question) {
       TRY(options[i].apply(request, value, flag));
     }
   }
+  if (question.tensors) request.set("tensors", true);
+  host::SourceOptions sources;
+  sources.offline = question.offline;
+  TRY(host::resolve_sources(request, sources));
   return request;
 }
 
@@ -158,8 +161,10 @@ void add_output_options(CLI::App& command, Output& output) {
 }
 
 void add_question_options(CLI::App& command, Question& question, Output& output) {
-  command.add_option("MODEL", question.model,
-                     "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), a config.json or its folder");
+  command.add_option(
+      "MODEL", question.model,
+      "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), hub id (hf:org/name:Q4_K_M,\n"
+      "ollama:llama3.1:8b, ms:org/name), GGUF or safetensors file, config.json, folder");
   for (const OptionSpec& spec : request_options()) {
     question.values.emplace_back();
     auto* option =
@@ -172,6 +177,19 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
     } else {
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
+  }
+  command.add_option("--file", question.file, "which file of a repository or folder, e.g. a GGUF")
+      ->type_name("NAME")
+      ->group("Model");
+  command
+      .add_option("--revision", question.revision, "branch, tag or commit of a hub's repository")
+      ->type_name("REV")
+      ->group("Model");
+  command.add_flag("--offline", question.offline, "use what is on disk; ask no hub")
+      ->group("Model");
+  if (question.ask == "inspect") {
+    command.add_flag("--tensors", question.tensors, "every tensor with its shape, type and bytes")
+        ->group("Output");
   }
   command
       .add_option("--line", question.line_file,
@@ -201,10 +219,17 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output&
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   std::string message = error.what();
+  // The library lists leftovers in an order of its own; the first unknown flag is what is wrong.
+  for (const std::string& token : app.remaining(true)) {
+    if (!starts_with(token, "-")) continue;
+    message = "unknown option '" + token + "'";
+    break;
+  }
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   std::cerr << report::paint(style, report::Ink::red, "error:") << " " << report::safe(message)
             << "\n";
   for (const std::string& token : app.remaining(true)) {
+    if (!chosen.empty() && !starts_with(token, "-")) continue;
     for (const std::string& near : similar_flags(command, token)) {
       std::cerr << "  help: an option with a similar name exists: " << near << "\n";
     }
@@ -279,6 +304,15 @@ int run(int argc, char** argv) {
   catalog->add_option("NAME", catalog_name, "show this entry with its sources");
   add_output_options(*catalog, output);
 
+  std::string diff_sides[2];
+  bool diff_offline = false;
+  CLI::App* diff =
+      app.add_subcommand("diff", "what two models or files differ in, tensor by tensor");
+  diff->add_option("A", diff_sides[0], "file, folder or name")->required();
+  diff->add_option("B", diff_sides[1], "file, folder or name")->required();
+  diff->add_flag("--offline", diff_offline, "use what is on disk; ask no hub")->group("Model");
+  add_output_options(*diff, output);
+
   std::string batch_file;
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
   batch->add_option("FILE", batch_file, "requests, one a line; - reads standard input")->required();
@@ -330,6 +364,19 @@ int run(int argc, char** argv) {
     request.set("ask", "catalog");
     if (!catalog_kind.empty()) request.set("kind", catalog_kind);
     if (!catalog_name.empty()) request.set("name", catalog_name);
+    return show(api::handle_value(request), output, false);
+  }
+  if (diff->parsed()) {
+    json::Value request = json::Value::object();
+    request.set("ask", "diff");
+    for (int i = 0; i < 2; ++i) {
+      json::Value model = json::Value::object();
+      model.set(host::looks_like_path(diff_sides[i]) ? "path" : "ref", diff_sides[i]);
+      request.set(i == 0 ? "a" : "b", json::Value::object()).set("model", std::move(model));
+    }
+    if (auto read = host::resolve_sources(request, {.offline = diff_offline}); !read) {
+      return show_error(read.error(), output);
+    }
     return show(api::handle_value(request), output, false);
   }
   if (batch->parsed()) return run_batch(batch_file);

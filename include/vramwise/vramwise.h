@@ -1,4 +1,4 @@
-/* The C interface of Vramwise: JSON in, JSON out (docs/json-contract.md). The same three functions
+/* The C interface of Vramwise: JSON in, JSON out (docs/json-contract.md). The same functions
  * are exported by the shared library and by vramwise.wasm.
  *
  *   const char* request =
@@ -31,6 +31,21 @@ VRAMWISE_API void vramwise_free(void* pointer);
  * of the answer as uint32_t in the byte order of the machine, the answer, a NUL that the length
  * does not count. An error is an answer too; 0 is returned only when there is no memory for it. */
 VRAMWISE_API void* vramwise_handle(const char* request, uint32_t size);
+
+/* A range of a model file that the caller has read: `blob` is the number that the request gives the
+ * file ("model":{"blob":0,"size_bytes":…}). */
+typedef struct vramwise_part {
+  uint64_t offset;
+  const void* bytes;
+  uint32_t size;
+  uint32_t blob;
+} vramwise_part;
+
+/* The same with parts of model files. While something is lacking the answer is
+ * {"need":{"blob":…,"offset":…,"bytes":…}}: read that range and call again with all parts so far.
+ */
+VRAMWISE_API void* vramwise_handle_parts(const char* request, uint32_t size,
+                                         const vramwise_part* parts, uint32_t count);
 
 /* The answer as a C string. It lives as long as the buffer. */
 static inline const char* vramwise_text(const void* answer) { return (const char*)answer + 4; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/blobs.h"
 #include "json/value.h"
 
 namespace vramwise::api {
@@ -12,6 +13,8 @@ namespace vramwise::api {
 // Always answers one JSON object; an error is an answer. Never throws, never aborts on input.
 std::string handle(std::string_view request);
 json::Value handle_value(const json::Value& request, std::string_view text = {});
+// The same for requests that name model files by blob (api/blobs.h); the answer may be a "need".
+std::string handle(std::string_view request, std::span<const BlobPart> parts);
 
 // Outcome as a process exit status: 0 fits, tight or answered; 1 no; 3, 4, 70 for errors.
 int exit_status(const json::Value& answer);

@@ -5,6 +5,7 @@
 
 #include "api/answer.h"
 #include "api/line.h"
+#include "api/tensors.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "model/from_config.h"
@@ -37,13 +38,20 @@ Result<Value> ask_inspect(const json::Reader& request, const Value& id) {
   TRY_ASSIGN(const plan::Request question,
              plan::read_request(json::Reader(with_hardware, "request")));
   Notes notes = question.notes;
-  std::string format;
-  TRY_ASSIGN(const auto model, plan::resolve_model(question.model, format, notes));
-  if (!question.weights.empty()) format = question.weights;
-  TRY_ASSIGN(const weights::Weights weights, weights::choose_weights(*model, format));
+  TRY_ASSIGN(const plan::ResolvedModel resolved,
+             plan::resolve_weights(question.model, question.weights, notes));
+  const auto& model = resolved.model;
+  const weights::Weights& weights = *resolved.weights;
   Value answer = answer_head(id);
   answer.set("model", model_block(*model, weights));
-  answer.set("inspect", inspect_block(*model, weights));
+  Value inspect = inspect_block(*model, weights);
+  const std::vector<TensorRow> rows = tensor_rows(*model, weights);
+  inspect.set("tensors_by_role", tensors_by_role(rows));
+  Value file = file_block(question.model.header);
+  if (!file.is_null()) inspect.set("file", std::move(file));
+  TRY_ASSIGN(const bool all_tensors, request.boolean_or({"tensors"}, false));
+  if (all_tensors) inspect.set("tensors", tensor_list(rows));
+  answer.set("inspect", std::move(inspect));
   notes.append(model->notes);
   notes.append(weights.notes);
   Value assumptions = Value::array();
@@ -54,6 +62,14 @@ Result<Value> ask_inspect(const json::Reader& request, const Value& id) {
     assumptions.push(std::move(item));
   }
   answer.set("assumptions", std::move(assumptions));
+  Value warnings = Value::array();
+  for (const Note& note : notes.warnings) {
+    Value item = Value::object();
+    item.set("id", note.id);
+    item.set("text", note.text);
+    warnings.push(std::move(item));
+  }
+  if (!notes.warnings.empty()) answer.set("warnings", std::move(warnings));
   return answer;
 }
 
@@ -114,9 +130,9 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
 }
 
 constexpr std::array kAsks = {Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare},
-                              Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},
-                              Ask{"inspect", ask_inspect}, Ask{"launch", ask_launch},
-    Ask{"max", ask_max},
+                              Ask{"diff", ask_diff},       Ask{"explain", ask_plan},
+                              Ask{"gpus", ask_gpus},       Ask{"inspect", ask_inspect},
+                              Ask{"launch", ask_launch},   Ask{"max", ask_max},
                               Ask{"models", ask_models},   Ask{"plan", ask_plan}};
 
 }  // namespace

@@ -57,6 +57,26 @@ std::string handle(std::string_view request) {
   return json::dump(handle_value(*value, request));
 }
 
+std::string handle(std::string_view request, std::span<const BlobPart> parts) {
+  auto value = json::parse(request, "request");
+  if (!value) return json::dump(error_answer(json::Value(), value.error()));
+  const json::Value* given_id = value->find("id");
+  const json::Value id = given_id != nullptr ? *given_id : json::Value();
+  const auto need = attach_headers(*value, parts);
+  if (!need) return json::dump(error_answer(id, need.error()));
+  if (*need) {
+    json::Value answer = answer_head(id);
+    json::Value block = json::Value::object();
+    block.set("blob", (*need)->blob);
+    block.set("offset", (*need)->offset);
+    block.set("bytes", (*need)->bytes);
+    answer.set("need", std::move(block));
+    return json::dump(answer);
+  }
+  // Values have moved: places of faults in the text would be wrong.
+  return json::dump(handle_value(*value));
+}
+
 int exit_status(const json::Value& answer) {
   if (const json::Value* error = answer.find("error")) {
     const json::Value* code = error->find("code");

@@ -39,9 +39,10 @@ Error refused_by_program(const Reading& reading) {
 Result<Value> request_from_line(const json::Reader& request) {
   TRY_ASSIGN(const Reading reading, read_line(request));
   if (reading.engine.empty()) {
-    return fail(Error(ErrorCode::unsupported, "no serving engine was found in the line")
-                    .at("line")
-                    .hint("paste the command that starts the server, such as `vllm serve MODEL …`"));
+    return fail(
+        Error(ErrorCode::unsupported, "no serving engine was found in the line")
+            .at("line")
+            .hint("paste the command that starts the server, such as `vllm serve MODEL …`"));
   }
   const auto engine = engines::find_engine(reading.engine);
   if (!engine) {

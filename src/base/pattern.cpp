@@ -355,8 +355,13 @@ class PatternCompiler {
 // back-references a pair that failed once fails always.
 class PatternRun {
  public:
-  PatternRun(const Pattern& pattern, std::string_view text)
-      : p_(pattern), text_(text), tried_(pattern.program_.size() * (text.size() + 1)) {}
+  PatternRun(const Pattern& pattern, std::string_view text, int64_t& steps)
+      : p_(pattern),
+        text_(text),
+        steps_(steps),
+        tried_(pattern.program_.size() * (text.size() + 1)) {
+    steps_ -= int64_t(tried_.size() / 64);  // clearing costs as well
+  }
 
   // Whether the program at `pc` accepts from `position`; `to_end`: only at the end of the text.
   bool accepts(size_t pc, size_t position, bool to_end) {
@@ -368,6 +373,7 @@ class PatternRun {
         const size_t key = i * (text_.size() + 1) + at;
         if (tried_[key]) break;
         tried_[key] = true;
+        if (--steps_ < 0) return false;
         const Pattern::Step& s = p_.program_[i];
         switch (s.op) {
           case Pattern::Op::byte:
@@ -407,7 +413,8 @@ class PatternRun {
           case Pattern::Op::look_not:
             // Nesting of lookaheads is bounded by kMaxNesting, and so is this recursion. A fresh
             // run: what failed inside a lookahead says nothing about the outer program.
-            going = PatternRun(p_, text_).accepts(i + 1, at, false) == (s.op == Pattern::Op::look);
+            going = steps_ > 0 && PatternRun(p_, text_, steps_).accepts(i + 1, at, false) ==
+                                      (s.op == Pattern::Op::look);
             i = size_t(s.a);
             break;
           case Pattern::Op::accept:
@@ -428,6 +435,7 @@ class PatternRun {
 
   const Pattern& p_;
   std::string_view text_;
+  int64_t& steps_;  // left for the whole match, lookaheads included
   std::vector<bool> tried_;
 };
 
@@ -480,7 +488,8 @@ Result<Pattern> Pattern::compile(std::string_view expression) {
 
 bool Pattern::search(std::string_view text) const {
   if (text.size() > kMaxText || !contains(text, required_)) return false;
-  PatternRun run(*this, text);
+  int64_t steps = kMaxSteps;
+  PatternRun run(*this, text, steps);
   for (size_t start = 0; start <= text.size(); ++start) {
     if (run.accepts(0, start, false)) return true;
   }
@@ -488,13 +497,15 @@ bool Pattern::search(std::string_view text) const {
 }
 
 bool Pattern::match_start(std::string_view text) const {
-  return text.size() <= kMaxText && contains(text, required_) &&
-         PatternRun(*this, text).accepts(0, 0, false);
+  if (text.size() > kMaxText || !contains(text, required_)) return false;
+  int64_t steps = kMaxSteps;
+  return PatternRun(*this, text, steps).accepts(0, 0, false);
 }
 
 bool Pattern::match_all(std::string_view text) const {
-  return text.size() <= kMaxText && contains(text, required_) &&
-         PatternRun(*this, text).accepts(0, 0, true);
+  if (text.size() > kMaxText || !contains(text, required_)) return false;
+  int64_t steps = kMaxSteps;
+  return PatternRun(*this, text, steps).accepts(0, 0, true);
 }
 
 }  // namespace vramwise

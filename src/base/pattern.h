@@ -5,7 +5,8 @@
 // \d \D \w \W \s \S, \n \t, escaped punctuation, [sets] with ranges and ^, ( ) (?: ) (?P<name> ),
 // | * + ? {m} {m,} {m,n} with an optional lazy ?, lookahead (?= ) (?! ), and a leading (?i).
 // Not supported, answered as an error: back-references and lookbehind. Bytes, not code points.
-// Time is bounded by (size of the pattern) x (length of the text); there is no blow-up.
+// Time is bounded by (size of the pattern) x (length of the text), times the lookaheads; there is
+// no blow-up, and a match that would take more than kMaxSteps is none.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ class Pattern {
   static constexpr size_t kMaxExpression = 4096;
   static constexpr size_t kMaxProgram = 8192;
   static constexpr size_t kMaxText = 4096;
+  static constexpr int64_t kMaxSteps = int64_t{1} << 22;
 
  private:
   friend class PatternCompiler;

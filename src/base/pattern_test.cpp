@@ -85,6 +85,12 @@ TEST(Pattern, IsBoundedOnHostileInput) {
   for (int i = 0; i < 30; ++i) nested = "(" + nested + "|y)*";
   ASSERT_TRUE(Pattern::compile(nested));
   EXPECT_FALSE(slow->search(std::string(5000, 'b')));  // longer than kMaxText
+  // Lookaheads inside lookaheads: each would start over at every character.
+  std::string looks = "b";
+  for (int i = 0; i < 12; ++i) looks = "(?=.*" + looks + ")";
+  const auto deep = Pattern::compile(looks + "c");
+  ASSERT_TRUE(deep);
+  EXPECT_FALSE(deep->search(std::string(2000, 'a') + "c"));
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ Error not_listed(std::string_view ref, std::string_view left) {
   Error error = unknown(Kind::model, ref);
   if (error.hints.empty()) {
     const auto near = nearest(Kind::model, without_publisher(left));
-    if (!near.empty()) error.hints.push_back("did you mean " + join(near, ", ") + "?");
+    if (!near.empty()) error.hints.push_back("a similar name exists: " + join(near, ", "));
   }
   error.hints.push_back("give its config.json as the model, or the path of its file");
   return error;
@@ -259,6 +259,8 @@ Result<ModelRef> resolve_model(std::string_view ref) {
   if (asked.format) {
     model.weights = asked.format->weights;
     model.quantization_config = asked.format->quantization_config;
+    // Read out of a name, not of a file: what does not come out even is then no contradiction.
+    if (model.quantization_config.is_object()) model.quantization_config.set("from_name", true);
   }
   // A file type that is named wins over what the repository's name implies.
   if (!asked.weights.empty()) {

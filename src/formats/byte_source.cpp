@@ -121,6 +121,21 @@ Result<const BlockCache::Block*> BlockCache::block_at(int64_t offset, int64_t wa
   return &blocks_.back();
 }
 
+bool BlockCache::holds(Range range) const {
+  int64_t at = range.offset;
+  const int64_t end = range.offset + range.bytes;
+  for (bool moved = true; at < end && moved;) {
+    moved = false;
+    for (const Block& block : blocks_) {
+      const int64_t block_end = block.offset + int64_t(block.bytes.size());
+      if (at < block.offset || at >= block_end) continue;
+      at = block_end;
+      moved = true;
+    }
+  }
+  return at >= end;
+}
+
 Result<int64_t> BlockCache::read_some(int64_t offset, int64_t at_least, std::span<char> out) {
   TRY_ASSIGN(const int64_t size, below_.size());
   if (!within(offset, out.size(), size)) {

@@ -36,7 +36,7 @@ class ByteSource {
     return int64_t(out.size());
   }
   // Bytes that a sequential reader should ask for at a time.
-  virtual int64_t window_bytes() const { return int64_t{256} << 10; }
+  virtual int64_t window_bytes() const { return int64_t{128} << 10; }
 };
 
 // The error of a range that the source does not have.
@@ -111,6 +111,9 @@ class BlockCache final : public ByteSource {
   Result<int64_t> size() override { return below_.size(); }
   Result<void> read(int64_t offset, std::span<char> out) override;
   Result<int64_t> read_some(int64_t offset, int64_t at_least, std::span<char> out) override;
+
+  // Whether a read would ask the source below for nothing.
+  bool holds(Range range) const;
 
  private:
   struct Block {

@@ -9,7 +9,7 @@ namespace {
 
 // Far above any real machine; keeps every product of counts inside 64 bits.
 constexpr int64_t kMaxDevices = 4096;
-constexpr int64_t kMaxTokens = int64_t{1} << 40;
+constexpr int64_t kMaxTokens = int64_t{1} << 32;
 constexpr int64_t kMaxSequences = int64_t{1} << 24;
 constexpr int64_t kMaxBytes = kLargestExactInteger;
 
@@ -36,10 +36,10 @@ Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
     return fail(model->error(ErrorCode::invalid_input, "'model' must be an object")
                     .hint("write \"model\":{\"ref\":\"Qwen/Qwen3-8B\"}"));
   }
-  warn_unknown(*model,
-               {"ref", "config", "quantization_config", "overrides", "path", "blob", "size_bytes",
-                "assume_family"},
-               "model.", notes);
+  warn_unknown(
+      *model,
+      {"ref", "config", "quantization_config", "overrides", "path", "header", "assume_family"},
+      "model.", notes);
   TRY_ASSIGN(const auto ref, model->optional_string({"ref"}));
   TRY_ASSIGN(const auto path, model->optional_string({"path"}));
   TRY_ASSIGN(const auto family, model->optional_string({"assume_family"}));
@@ -61,12 +61,13 @@ Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
   TRY(take_object("config", spec.config));
   TRY(take_object("quantization_config", spec.quantization_config));
   TRY(take_object("overrides", spec.overrides));
-  if (model->has("blob")) {
+  TRY(take_object("header", spec.header));
+  if (model->has("blob") || model->has("files")) {
     return fail(
-        model->error(ErrorCode::unsupported, "model files are not read through this door yet")
+        model->error(ErrorCode::unsupported, "files are not read through this door")
             .hint("give the model's config.json as \"config\", or a catalog id as \"ref\""));
   }
-  if (spec.ref.empty() && spec.config.is_null() && spec.path.empty()) {
+  if (spec.ref.empty() && spec.config.is_null() && spec.path.empty() && spec.header.is_null()) {
     return fail(model->error(ErrorCode::missing_field, "the model has neither ref nor config")
                     .hint("give \"ref\", \"config\" or \"path\""));
   }
@@ -165,6 +166,7 @@ Result<bool> read_engine(const json::Reader& root, Request& request) {
   warn_unknown(*engine, {"name", "version", "options", "env"}, "engine.", request.notes);
   TRY_ASSIGN(const auto name, engine->optional_string({"name"}));
   if (name) request.engine = *name;
+  request.engine_given = name.has_value();
   TRY_ASSIGN(const auto version, engine->optional_string({"version"}));
   TRY_ASSIGN(request.settings.version, engines::Version::parse(version.value_or("")));
   if (const auto options = engine->find("options")) {

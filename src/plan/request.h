@@ -19,6 +19,7 @@ struct ModelSpec {
   json::Value quantization_config;  // beside it (hf_quant_config.json); null = none
   json::Value overrides;            // single shape keys to replace; null = none
   std::string path;                 // a local file or folder, resolved by the host
+  json::Value header;               // what was read from the model's files; null = none
   std::string assume_family;        // model_type to use for an unknown one
 };
 
@@ -41,6 +42,7 @@ struct Request {
   ModelSpec model;
   std::string weights;  // stored format; empty: what the model's files say
   std::string engine = "vllm";
+  bool engine_given = false;
   engines::Settings settings;
   HardwareSpec hardware;
   engines::Workload workload;

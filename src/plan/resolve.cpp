@@ -1,10 +1,16 @@
 #include "plan/resolve.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/gpu.h"
 #include "catalog/model_ref.h"
+#include "formats/header_json.h"
 #include "model/from_config.h"
+#include "model/from_gguf.h"
+#include "model/from_safetensors.h"
+#include "weights/from_files.h"
 
 namespace vramwise::plan {
 namespace {
@@ -17,7 +23,9 @@ Result<engines::Device> resolve_device(const DeviceSpec& spec) {
     device.gpu.name = "card of " + format_bytes(*spec.total);
     device.gpu.total = *spec.total;
   } else {
-    TRY_ASSIGN(device.gpu, catalog::find_gpu(spec.gpu));
+    auto gpu = catalog::find_gpu(spec.gpu);
+    if (!gpu) return fail(std::move(gpu.error()).at("hardware.gpu"));
+    device.gpu = std::move(*gpu);
   }
   device.total = spec.total.value_or(device.gpu.total);
   device.total_uncertainty = spec.total ? Bytes() : device.gpu.total_uncertainty;
@@ -104,6 +112,12 @@ Result<engines::Hardware> resolve_hardware(const HardwareSpec& spec) {
 Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
                                                           std::string& weights_of_ref,
                                                           Notes& notes) {
+  if (formats::header_format(spec.header) == "gguf") {
+    TRY_ASSIGN(const formats::GgufFile file,
+               formats::gguf_from_json(json::Reader(spec.header, "model.header")));
+    TRY_ASSIGN(model::Model model, model::from_gguf(file, spec.ref.empty() ? file.name : spec.ref));
+    return std::make_shared<const model::Model>(std::move(model));
+  }
   json::Value config = spec.config;
   std::string id = spec.ref;
   std::string source = "model.config";
@@ -114,7 +128,9 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
             .hint("give the file's config.json as model.config"));
   }
   if (config.is_null()) {
-    TRY_ASSIGN(catalog::ModelRef ref, catalog::resolve_model(spec.ref));
+    auto found = catalog::resolve_model(spec.ref);
+    if (!found) return fail(std::move(found.error()).at("model.ref"));
+    catalog::ModelRef ref = std::move(*found);
     config = std::move(ref.config);
     source = "catalog entry " + ref.id;
     // A short alias stands for the repository; a repository's own name is kept as given.
@@ -139,6 +155,83 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
   return std::make_shared<const model::Model>(std::move(model));
 }
 
+namespace {
+
+// A checkpoint's own tensors beside what its config leads to.
+Result<ResolvedModel> resolve_checkpoint(const ModelSpec& spec, std::string_view format,
+                                         Notes& notes) {
+  TRY_ASSIGN(const formats::SafetensorsFile files,
+             formats::safetensors_from_json(json::Reader(spec.header, "model.header")));
+  if (spec.config.is_null()) {
+    return fail(Error(ErrorCode::missing_field,
+                      "the weights have no config.json beside them, which says what they are")
+                    .at(files.name)
+                    .hint("put the model's config.json into the same folder"));
+  }
+  std::string unused;
+  auto known = resolve_model(spec, unused, notes);
+  if (known) {
+    TRY_ASSIGN(weights::Weights weights, weights::choose_weights(**known, format));
+    if (format.empty()) {
+      weights = weights::from_safetensors_files(files, **known, std::move(weights));
+    }
+    return ResolvedModel{std::move(*known),
+                         std::make_shared<const weights::Weights>(std::move(weights))};
+  }
+  if (known.error().code != ErrorCode::unsupported) return fail(std::move(known.error()));
+  TRY_ASSIGN(model::Model model,
+             model::from_safetensors(files, json::Reader(spec.config, "config.json"), spec.ref));
+  weights::Weights weights = weights::stored_as_is(files, model);
+  return ResolvedModel{std::make_shared<const model::Model>(std::move(model)),
+                       std::make_shared<const weights::Weights>(std::move(weights))};
+}
+
+Result<ResolvedModel> resolve_gguf(const ModelSpec& spec, std::string_view format) {
+  TRY_ASSIGN(const formats::GgufFile file,
+             formats::gguf_from_json(json::Reader(spec.header, "model.header")));
+  TRY_ASSIGN(model::Model model, model::from_gguf(file, spec.ref.empty() ? file.name : spec.ref));
+  weights::Weights weights = weights::from_gguf_file(file, model);
+  if (!format.empty() && to_lower(format) != to_lower(weights.format)) {
+    return fail(Error(ErrorCode::inconsistent, "the file is " + weights.format + ", asked is " +
+                                                   std::string(format.substr(0, 40)))
+                    .at("weights")
+                    .hint("leave the format out, or give the model's config instead of the file"));
+  }
+  return ResolvedModel{std::make_shared<const model::Model>(std::move(model)),
+                       std::make_shared<const weights::Weights>(std::move(weights))};
+}
+
+// Whoever does not name an engine for a GGUF file means one that loads such files.
+const engines::Engine* engine_for_gguf() {
+  for (const engines::EngineFactory factory : engines::engine_factories()) {
+    const engines::Engine& engine = factory();
+    const std::vector<std::string_view> formats = engine.weight_formats();
+    if (std::any_of(formats.begin(), formats.end(), weights::is_gguf_file_type)) return &engine;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<ResolvedModel> resolve_weights(const ModelSpec& spec, std::string_view format,
+                                      Notes& notes) {
+  const std::string_view header = formats::header_format(spec.header);
+  if (header == "gguf") return resolve_gguf(spec, format);
+  if (header == "safetensors") return resolve_checkpoint(spec, format, notes);
+  if (!spec.header.is_null()) {
+    return fail(Error(ErrorCode::unsupported, "the header's format is not known")
+                    .at("model.header.format")
+                    .hint("gguf and safetensors are"));
+  }
+  std::string own;
+  ResolvedModel resolved;
+  TRY_ASSIGN(resolved.model, resolve_model(spec, own, notes));
+  TRY_ASSIGN(weights::Weights weights,
+             weights::choose_weights(*resolved.model, format.empty() ? own : format));
+  resolved.weights = std::make_shared<const weights::Weights>(std::move(weights));
+  return resolved;
+}
+
 Result<Resolved> resolve(const Request& request) {
   Resolved resolved;
   resolved.notes = request.notes;
@@ -146,11 +239,19 @@ Result<Resolved> resolve(const Request& request) {
   resolved.workload = request.workload;
   TRY_ASSIGN(resolved.engine, engines::find_engine(request.engine));
   TRY_ASSIGN(resolved.hardware, resolve_hardware(request.hardware));
-  std::string format;
-  TRY_ASSIGN(resolved.model, resolve_model(request.model, format, resolved.notes));
-  if (!request.weights.empty()) format = request.weights;
-  TRY_ASSIGN(weights::Weights weights, weights::choose_weights(*resolved.model, format));
-  resolved.weights = std::make_shared<const weights::Weights>(std::move(weights));
+  TRY_ASSIGN(ResolvedModel model, resolve_weights(request.model, request.weights, resolved.notes));
+  resolved.model = std::move(model.model);
+  resolved.weights = std::move(model.weights);
+  if (!request.model.header.is_null()) {
+    if (resolved.model->layers.empty()) {
+      return fail(Error(ErrorCode::unsupported, "the file holds no language model to plan for")
+                      .at(resolved.model->id)
+                      .hint("`vramwise inspect` lists its tensors"));
+    }
+    if (!request.engine_given && resolved.weights->is_gguf()) {
+      if (const engines::Engine* engine = engine_for_gguf()) resolved.engine = engine;
+    }
+  }
   return resolved;
 }
 

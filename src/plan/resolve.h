@@ -32,4 +32,12 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
                                                           std::string& weights_of_ref,
                                                           Notes& notes);
 
+// Model and weights together: from the headers of the model's own files where the request has them,
+// else from its config or the catalog. `format` as in a request; empty: what the files say.
+struct ResolvedModel {
+  std::shared_ptr<const model::Model> model;
+  std::shared_ptr<const weights::Weights> weights;
+};
+Result<ResolvedModel> resolve_weights(const ModelSpec& spec, std::string_view format, Notes& notes);
+
 }  // namespace vramwise::plan

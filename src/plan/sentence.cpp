@@ -43,7 +43,7 @@ std::string sentence(const Plan& plan) {
     case Outcome::refuses_to_start:
       return std::string(plan.resolved.engine->name()) + " refuses to start: " + why;
     case Outcome::does_not_fit:
-      return verdict.starts ? "Starts, but does not hold what was asked: " + why
+      return verdict.starts ? "Does not hold what was asked, although the server starts: " + why
                             : "Does not fit: " + why;
     case Outcome::tight: return "Tight, decided only inside the error bars: " + why;
     case Outcome::fits: break;

@@ -65,9 +65,9 @@ std::string gpus_text(const Value& answer, const Style& style) {
   out += "\n" + table.draw(style);
   out += "\n* no other choice costs less and serves as many users\n";
   if (choices.size() > most) {
-    out += paint(style, Ink::dim,
-                 format_integer(int64_t(choices.size() - most)) + " more with -v") +
-           "\n";
+    out +=
+        paint(style, Ink::dim, format_integer(int64_t(choices.size() - most)) + " more with -v") +
+        "\n";
   }
   return out;
 }
@@ -87,8 +87,7 @@ std::string models_text(const Value& answer, const Style& style) {
   const size_t most = style.verbosity > 0 ? choices.size() : 25;
   for (size_t i = 0; i < choices.size() && i < most; ++i) {
     const Value& choice = choices[i];
-    table.add({text(choice, "model"),
-               format_fixed(double(integer(choice, "parameters")) / 1e9, 1),
+    table.add({text(choice, "model"), format_fixed(double(integer(choice, "parameters")) / 1e9, 1),
                format_fixed(double(integer(choice, "active_parameters")) / 1e9, 1),
                text(choice, "weights"),
                choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
@@ -99,9 +98,9 @@ std::string models_text(const Value& answer, const Style& style) {
   }
   out += "\n" + table.draw(style);
   if (choices.size() > most) {
-    out += paint(style, Ink::dim,
-                 format_integer(int64_t(choices.size() - most)) + " more with -v") +
-           "\n";
+    out +=
+        paint(style, Ink::dim, format_integer(int64_t(choices.size() - most)) + " more with -v") +
+        "\n";
   }
   return out;
 }
@@ -118,8 +117,8 @@ std::string compare_text(const Value& answer, const Style& style) {
   const auto row = [&](std::string_view label, std::string_view key) {
     const int64_t x = integer(member(a, "totals"), key);
     const int64_t y = integer(member(b, "totals"), key);
-    table.add({std::string(label), size_text(style, x), size_text(style, y),
-               size_text(style, y - x)});
+    table.add(
+        {std::string(label), size_text(style, x), size_text(style, y), size_text(style, y - x)});
   };
   row("weights", "weights_bytes");
   row("KV cache", "kv_cache_bytes");

@@ -1,10 +1,27 @@
 #include "base/text.h"
 #include "report/fields.h"
+#include "report/tensor_lines.h"
 #include "report/text.h"
 
 namespace vramwise::report {
 
 using json::Value;
+
+namespace {
+
+std::string file_lines(const Value& file, const Style& style) {
+  std::string kind = text(file, "format");
+  if (kind == "gguf") kind = "GGUF version " + format_integer(integer(file, "version"));
+  if (member(file, "big_endian").as_boolean()) kind += ", big-endian";
+  if (integer(file, "files") > 1) kind += ", " + format_integer(integer(file, "files")) + " files";
+  kind += ", " + size_text(style, integer(file, "expected_bytes"));
+  const bool complete = file.find("complete") == nullptr || member(file, "complete").as_boolean();
+  if (!complete)
+    kind += ", of which " + size_text(style, integer(file, "file_bytes")) + " are there";
+  return "  " + pad_right("file", 22) + kind + "\n";
+}
+
+}  // namespace
 
 std::string inspect_text(const Value& answer, const Style& style) {
   const Value& model = member(answer, "model");
@@ -33,7 +50,14 @@ std::string inspect_text(const Value& answer, const Style& style) {
   if (integer(inspect, "buffers") > 0) {
     fact("buffers", format_grouped(integer(inspect, "buffers")) + " (not counted)");
   }
+  if (const Value* file = inspect.find("file")) out += file_lines(*file, style);
   out += "\n" + paint(style, Ink::bold, "Tensors") + "\n";
+  for (const Value& group : member(inspect, "tensors_by_role").as_array()) {
+    out += "  " + pad_left(size_text(style, integer(group, "bytes")), 14) + "  " +
+           pad_left(format_grouped(integer(group, "tensors")), 8) + "  " + text(group, "role") +
+           "\n";
+  }
+  out += "\n" + paint(style, Ink::bold, "Types") + "\n";
   for (const Value& group : member(inspect, "tensors_by_format").as_array()) {
     out += "  " + pad_left(size_text(style, integer(group, "bytes")), 14) + "  " +
            pad_left(format_grouped(integer(group, "tensors")), 8) + "  " + text(group, "format") +
@@ -64,6 +88,12 @@ std::string inspect_text(const Value& answer, const Style& style) {
            pad_left(format_fixed(member(point, "marginal_bytes_per_token").as_double(), 0) + " B",
                     16) +
            "\n";
+  }
+  for (const Value& tensor : member(inspect, "tensors").as_array())
+    out += tensor_line(tensor, style);
+  for (const Value& note : member(answer, "warnings").as_array()) {
+    out += "\n" + paint(style, Ink::yellow, "warning: ") +
+           wrap(text(note, "text"), style.width, 4) + "\n";
   }
   const json::Array& assumptions = member(answer, "assumptions").as_array();
   if (!assumptions.empty()) {

@@ -51,7 +51,8 @@ std::string launch_text(const Value& answer, const Style& style) {
   add_findings(out, launch, "warnings", "warning:", Ink::yellow, style);
   for (const Value& item : member(launch, "unknown").as_array()) {
     out += paint(style, Ink::yellow, "unknown:") + " " + text(item, "token");
-    if (item.find("nearest") != nullptr) out += ", a similar option exists: " + text(item, "nearest");
+    if (item.find("nearest") != nullptr)
+      out += ", a similar option exists: " + text(item, "nearest");
     out += "\n";
   }
   add_findings(out, launch, "removed", "removed:", Ink::yellow, style);

@@ -320,6 +320,7 @@ std::string explain_text(const Value& answer, const Style& style) {
 std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("error") != nullptr) return error_text(answer, style);
   if (answer.find("inspect") != nullptr) return inspect_text(answer, style);
+  if (answer.find("diff") != nullptr) return diff_text(answer, style);
   if (answer.find("catalog") != nullptr) return catalog_text(answer, style);
   if (answer.find("launch") != nullptr) return launch_text(answer, style);
   if (answer.find("max") != nullptr) return max_text(answer, style);

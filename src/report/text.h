@@ -21,6 +21,9 @@ std::string explain_text(const json::Value& answer, const Style& style);
 // inspect: the model's shape, tensors and cache curve.
 std::string inspect_text(const json::Value& answer, const Style& style);
 
+// diff: what two models differ in.
+std::string diff_text(const json::Value& answer, const Style& style);
+
 // catalog listings and entries.
 std::string catalog_text(const json::Value& answer, const Style& style);
 

@@ -28,6 +28,8 @@ class ModuleList {
   bool empty() const {
     return names_.empty() && prefixes_.empty() && globs_.empty() && expressions_.empty();
   }
+  // Entries that are tried one by one.
+  size_t patterns() const { return globs_.size() + expressions_.size(); }
   // `module` is a tensor's name without ".weight".
   bool matches(std::string_view module) const;
   // Whether the list names this very module, without patterns.

@@ -108,6 +108,9 @@ int64_t group_of(const Scheme& s) {
   }
 }
 
+// Patterns times tensors; the largest published repositories stay below a million.
+constexpr size_t kMaxTries = 20'000'000;
+
 uint16_t index_of(std::vector<Scheme>& schemes, const Scheme& scheme) {
   const auto known = std::find(schemes.begin(), schemes.end(), scheme);
   if (known != schemes.end()) return uint16_t(known - schemes.begin());
@@ -125,6 +128,13 @@ Scheme leftover_scheme(const model::Model& model) {
 }
 
 Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
+  size_t patterns = plan.ignored.patterns();
+  for (const PlanGroup& group : plan.groups) patterns += group.targets.patterns();
+  if (patterns * model.tensors.size() > kMaxTries) {
+    return fail(Error(ErrorCode::too_large,
+                      "the quantisation config has more patterns than so many tensors allow")
+                    .at("quantization_config"));
+  }
   Recipe recipe;
   recipe.kv_cache_dtype = plan.kv_cache_dtype;
   recipe.kv_dtype_from_hf_quant_config =
@@ -134,6 +144,10 @@ Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
   for (const Tensor& tensor : model.tensors) {
     const std::optional<Matrix> matrix = matrix_of(model, tensor);
     const Scheme* scheme = matrix ? scheme_of(plan, tensor) : nullptr;
+    if (scheme && plan.leaves_odd && matrix->in % group_of(*scheme) != 0) {
+      scheme = nullptr;
+      ++recipe.odd_matrices;
+    }
     if (!scheme || scheme->kind == SchemeKind::plain) {
       Scheme stored = scheme ? *scheme : plan.plain;
       if (tensor.dtype) stored.plain_type = *tensor.dtype;

@@ -1,5 +1,7 @@
 // quant_method "fp8" (DeepSeek, Qwen, MiniMax, Mistral …) and "fbgemm_fp8" (Meta).
 // Source: vllm/model_executor/layers/quantization/fp8.py, fbgemm_fp8.py.
+#include <iterator>
+
 #include "base/text.h"
 #include "weights/recipe.h"
 
@@ -58,7 +60,9 @@ Result<Plan> plan_fp8(const json::Reader& config, const Scheme& plain) {
   if (config.has("quantized_layers")) {
     TRY_ASSIGN(Plan over, plan_modelopt(config, plain));
     plan.modules = std::move(over.modules);
-    plan.groups.front().scheme.scale_e8m0 = true;
+    plan.groups.insert(plan.groups.begin(), std::make_move_iterator(over.groups.begin()),
+                       std::make_move_iterator(over.groups.end()));
+    plan.groups.back().scheme.scale_e8m0 = true;
     plan.format = "nvfp4";
     return plan;
   }

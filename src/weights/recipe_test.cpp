@@ -57,6 +57,24 @@ TEST(Recipe, Fp8) {
   EXPECT_EQ(fbgemm.of(kQ1), "fp8 per channel");
 }
 
+TEST(Recipe, Fp8WithFourBitExperts) {
+  const Loaded own = load(R"({"quant_method": "fp8", "weight_block_size": [128, 128],
+      "scale_fmt": "ue8m0", "expert_dtype": "fp4"})");
+  EXPECT_EQ(own.of(kUp0), "MXFP4");
+  EXPECT_EQ(own.of(kQ0), "fp8 in blocks of 128x128");
+  // Re-quantised: listed experts are NVFP4, by name or by pattern; the ignore list is NVFP4's.
+  for (const char* key : {"model.layers.0.mlp.experts", "model.layers.*.mlp.experts"}) {
+    const Loaded again =
+        load(std::string(R"({"quant_method": "fp8", "weight_block_size": [128, 128],
+        "scale_fmt": "ue8m0", "expert_dtype": "fp4", "quant_algo": "MIXED_PRECISION",
+        "ignore": ["*.self_attn.*"], "quantized_layers": {")") +
+             key + R"(": {"quant_algo": "NVFP4", "group_size": 16}}})");
+    EXPECT_EQ(again.of(kUp0), "NVFP4") << key;
+    EXPECT_EQ(again.of(kQ0), "fp8 in blocks of 128x128") << key;
+    EXPECT_EQ(again.of(kDown1), contains(key, "*") ? "NVFP4" : "MXFP4") << key;
+  }
+}
+
 TEST(Recipe, IntegerGroups) {
   const Loaded awq = load(R"({"quant_method": "awq", "bits": 4, "group_size": 64,
       "zero_point": true, "version": "gemm", "modules_to_not_convert": ["self_attn."]})");

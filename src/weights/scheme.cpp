@@ -97,7 +97,7 @@ Bytes at_rest(const Scheme& s, int64_t in, int64_t out) {
     case SchemeKind::plain: return Bytes(times(dtype_bytes(s.plain_type), n));
     case SchemeKind::fp8_tensor: return Bytes(n) + Bytes(scale + input_scale);
     case SchemeKind::fp8_channel:
-    case SchemeKind::int8_channel: return Bytes(n) + Bytes(times(scale, out) + input_scale);
+    case SchemeKind::int8_channel: return Bytes(n) + Bytes(times(scale, out)) + Bytes(input_scale);
     case SchemeKind::fp8_block:
       return Bytes(n) + Bytes(times(s.scale_e8m0 ? 1 : scale, block_scales(s, in, out)));
     case SchemeKind::awq:  // qweight, scales fp16, qzeros
@@ -119,7 +119,7 @@ Bytes at_rest(const Scheme& s, int64_t in, int64_t out) {
     case SchemeKind::mxfp8: return Bytes(n) + Bytes(times(ceil_div(in, kMxGroup), out));
     case SchemeKind::bnb_nf4: return Bytes(nf4_at_rest(s, n));
     case SchemeKind::bnb_int8:  // SCB fp32 per row and a one-byte format tag
-      return Bytes(n) + Bytes(times(kFloat32, out) + 1);
+      return Bytes(n) + Bytes(times(kFloat32, out)) + Bytes(1);
     case SchemeKind::mlx_affine:
       return Bytes(packed(n, packed_bits(s))) + Bytes(times(2 * kHalf, groups(s, in), out));
   }
@@ -140,8 +140,9 @@ Bytes loaded(const Scheme& s, int64_t in, int64_t out, Kernel kernel) {
       return Bytes(n) + Bytes(kFloat32 + input_scale);
     case SchemeKind::fp8_channel:
       if (kernel == Kernel::marlin) return Bytes(n) + Bytes(times(kHalf, out));
-      return Bytes(n) + Bytes(times(kFloat32, out) + input_scale);
-    case SchemeKind::int8_channel: return Bytes(n) + Bytes(times(kFloat32, out) + input_scale);
+      return Bytes(n) + Bytes(times(kFloat32, out)) + Bytes(input_scale);
+    case SchemeKind::int8_channel:
+      return Bytes(n) + Bytes(times(kFloat32, out)) + Bytes(input_scale);
     case SchemeKind::fp8_block:
       if (kernel == Kernel::marlin) {
         return Bytes(n) + Bytes(times(kHalf, out, ceil_div(in, s.block_in)));

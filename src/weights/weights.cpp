@@ -36,6 +36,12 @@ Result<Weights> from_plan(const model::Model& model, Plan plan, bool from_files)
   out.format = std::move(plan.format);
   out.from_files = from_files;
   out.notes = std::move(plan.notes);
+  if (out.recipe->odd_matrices > 0) {
+    out.notes.assume("odd_matrices",
+                     out.format + ": " + format_grouped(out.recipe->odd_matrices) +
+                         " kinds of matrices stay unquantised because no whole number of groups "
+                         "fills their inputs");
+  }
   return out;
 }
 
@@ -110,6 +116,7 @@ Result<Weights> choose_gguf_weights(const model::Model& model, std::string_view 
 
 Bytes at_rest_bytes(const model::Model& model, const Weights& weights, bool with_mtp) {
   if (weights.gguf) return weights.gguf->tensor_bytes();
+  if (weights.stored && with_mtp) return *weights.stored;
   if (!weights.recipe) return Bytes();
   Bytes sum;
   for (size_t i = 0; i < model.tensors.size() && i < weights.recipe->of_tensor.size(); ++i) {

@@ -82,13 +82,27 @@ void FlagLine::take(const Match& match, const std::string& token, const Word* at
   sink_.store_words(option, {*value}, token);
 }
 
+namespace {
+
+// Where harmless options are left out of the table, their names tell which of them are bare.
+bool reads_like_a_flag(std::string_view token) {
+  for (const std::string_view head : {"--enable-", "--disable-", "--no-", "--trust-", "--skip-",
+                                      "--use-", "--log-requests", "--headless", "--jinja"}) {
+    if (starts_with(token, head)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void FlagLine::not_known(const std::string& token, const Word* attached,
                          const std::vector<Word>& args, size_t& i) {
   ++i;
   std::string value;
   if (attached != nullptr) {
     value = attached->text;
-  } else if (const Word* next = value_at(args, i)) {
+  } else if (const Word* next = value_at(args, i);
+             next != nullptr && !(sink_.table().is_partial() && reads_like_a_flag(token))) {
     value = next->text;
     ++i;
   }

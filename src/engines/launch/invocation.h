@@ -32,7 +32,9 @@ struct Invocation {
 
 // What the readers of engines share during one read_launch.
 struct Context {
-  OptionTables tables;
+  explicit Context(OptionTables& t) : tables(t) {}
+
+  OptionTables& tables;
   std::map<std::string, std::string> files;  // written in the same paste, by name
   int suggestions_left = 40;  // looking for the nearest of thousands of names is slow
 };

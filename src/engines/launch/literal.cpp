@@ -267,10 +267,10 @@ class LiteralReader {
       if (!arguments(inner, depth + 1)) return false;
       out.value = json::Value::object();
       for (Argument& a : inner) {
-        if (a.name.empty() || a.name == "*")
-          out.has_hole = true;
-        else if (!a.hole)
-          out.value.set(a.name, std::move(a.value));
+        const bool unnamed = a.name.empty() || a.name == "*";
+        out.has_hole = out.has_hole || a.hole || unnamed;
+        // What is known of a value with a hole in it still counts.
+        if (!unnamed && !(a.hole && a.value.is_null())) out.value.set(a.name, std::move(a.value));
       }
       // A function that is not an object with options has a result that nobody knows here.
       const bool is_type =

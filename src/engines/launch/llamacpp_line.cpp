@@ -8,6 +8,8 @@
 namespace vramwise::engines::launch {
 namespace {
 
+constexpr size_t kMaxListed = 2000;
+
 // Options whose repetition adds up instead of replacing.
 bool adds_up(const Option& option) {
   for (const std::string_view name :
@@ -91,6 +93,7 @@ class LlamaLine {
       json::Value list = json::Value::array();
       if (const json::Value* old = sink_.out().options.find(option.name);
           old != nullptr && old->is_array()) {
+        if (old->as_array().size() >= kMaxListed) return;  // adding up copies the list
         list = *old;
       }
       if (converted->is_array()) {

@@ -279,6 +279,10 @@ void OptionSink::unknown(std::string_view token, std::string_view value) {
     --context_.suggestions_left;
     const auto suggestion = context_.tables.suggest(table_.engine(), token, family);
     u.nearest = suggestion.spelling;
+    if (table_.is_partial() && u.nearest.empty() && suggestion.other.empty() &&
+        starts_with(token, "--")) {
+      return out_.ignore(replace_all(std::string(token.substr(2)), "-", "_"));
+    }
     if (!suggestion.other.empty()) {
       out_.error("other_engine",
                  std::string(shown(token)) + " is an option of " + std::string(suggestion.other) +

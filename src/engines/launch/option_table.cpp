@@ -63,21 +63,10 @@ std::string natural_spelling(std::string_view name, bool dashes) {
 
 Result<Option> read_row(const json::Value& row, const std::string& prefix, bool dashes) {
   Option option;
-  std::string name;
-  if (row.is_string()) {
-    name = row.as_string();
-    if (starts_with(name, "!")) {
-      name.erase(0, 1);
-      option.type = OptionType::flag;
-    }
-  } else {
-    name = text_member(row, "name");
-  }
+  const std::string name = text_member(row, "name");
   if (name.empty()) return fail(ErrorCode::inconsistent, "an option without a name");
   option.flags = {natural_spelling(name, dashes)};
   option.name = prefix + name;
-  if (row.is_string()) return option;
-
   if (row.find("flags") != nullptr) option.flags = list_member(row, "flags");
   option.no = list_member(row, "no");
   option.old = list_member(row, "old");
@@ -164,6 +153,7 @@ Result<OptionTable> OptionTable::from_json(std::string_view engine, const json::
   }
   OptionTable table;
   table.engine_ = std::string(engine);
+  table.partial_ = flag_member(file, "partial");
   const std::string prefix = text_member(file, "prefix");
   const bool dashes = text_member(file, "words") != "underscore";
   table.options_.reserve(rows->as_array().size());
@@ -332,6 +322,8 @@ OptionTables::Suggestion OptionTables::suggest(std::string_view engine, std::str
       return suggestion;
     }
   }
+  // An own word that is nearly the same says more than that another engine has this one.
+  if (!suggestion.other.empty() && near.distance <= 3) suggestion.spelling = near.spelling;
   if (!suggestion.other.empty() || !is_long) return suggestion;
   // A typo in another engine's word: "--context-lenght" means llama.cpp's --ctx-size.
   for (const std::string_view other : kOthers) {

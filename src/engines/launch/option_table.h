@@ -1,7 +1,6 @@
 // The options of one engine, as data: catalog/options/<engine>.json.
 //
-// A row of the file is an object, or just the name of a harmless option ("!name" for a bare flag).
-// Members and what their absence means:
+// Members of a row and what their absence means:
 //   name       canonical name; nested keys are dotted ("compilation_config.mode")
 //   flags      spellings; absent: "--name" with blanks as the file's `words` says (dash,
 //   underscore) no, old    spellings that switch off; deprecated spellings that still work env
@@ -86,6 +85,8 @@ class OptionTable {
 
   std::string_view engine() const { return engine_; }
   const std::vector<Option>& options() const { return options_; }
+  // Harmless options are left out (the page); an option it does not know is then most likely one.
+  bool is_partial() const { return partial_; }
 
   const Option* by_name(std::string_view name) const;
   // The option that a variable sets; `off` tells that its presence switches off.
@@ -112,6 +113,7 @@ class OptionTable {
   void index();
 
   std::string engine_;
+  bool partial_ = false;
   std::vector<Option> options_;
   std::vector<Spelling> spellings_;  // sorted by text, then by place of the option
   std::vector<std::pair<std::string, std::string>> releases_;  // version -> day

@@ -60,7 +60,7 @@ bool starts_with_from(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(std::string text) : text_(std::move(text)) {}
+  Reader(std::string text, OptionTables& tables) : text_(std::move(text)), context_(tables) {}
 
   Reading run(bool smart_quotes) {
     dispatch();
@@ -186,12 +186,17 @@ class Reader {
 }  // namespace
 
 Result<Reading> read_launch(std::string_view text) {
+  OptionTables tables;
+  return read_launch(text, tables);
+}
+
+Result<Reading> read_launch(std::string_view text, OptionTables& tables) {
   if (text.size() > kMaxPaste) {
     return fail(Error(ErrorCode::too_large, "more than a megabyte of launch line").at("line"));
   }
   std::string plain(text);
   const bool smart_quotes = straighten(plain);
-  return Reader(replace_all(std::move(plain), "\r\n", "\n")).run(smart_quotes);
+  return Reader(replace_all(std::move(plain), "\r\n", "\n"), tables).run(smart_quotes);
 }
 
 }  // namespace vramwise::engines::launch

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "engines/launch/option_table.h"
 #include "engines/launch/reading.h"
 
 namespace vramwise::engines::launch {
@@ -16,5 +17,7 @@ namespace vramwise::engines::launch {
 inline constexpr size_t kMaxPaste = size_t{1} << 20;
 
 Result<Reading> read_launch(std::string_view text);
+// The same with tables that stay loaded from one paste to the next.
+Result<Reading> read_launch(std::string_view text, OptionTables& tables);
 
 }  // namespace vramwise::engines::launch

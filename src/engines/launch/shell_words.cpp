@@ -41,10 +41,7 @@ void Lexer::insert(const std::vector<Word>& value, bool as_array, std::vector<Wo
   for (size_t i = 0; i < value.size(); ++i) {
     const Word& v = value[i];
     // A variable of variables can grow without end.
-    if (v.text.size() + 1 > budget_) {
-      word.hole = true;
-      return;
-    }
+    if (v.text.size() + 1 > budget_) return hole("$(...)", word, any);
     budget_ -= v.text.size() + 1;
     if (i > 0) {
       if (!as_array) return;  // $NAME of an array is its first element

@@ -283,8 +283,10 @@ class Parser {
       if (body_indent < 0 && line.indent > indent) body_indent = line.indent;
       if (body_indent < 0 || line.indent < body_indent) break;
       const bool more_indented = line.indent > body_indent;
-      if (folded && last_was_text && blank_lines == 0 && !more_indented) {
-        if (!out.empty() && out.back() == '\n') out.back() = ' ';
+      if (folded && last_was_text && !more_indented) {
+        // One line end is a blank; of several the first goes.
+        out.pop_back();
+        if (blank_lines == 0) out += ' ';
       }
       out.append(size_t(blank_lines), '\n');
       blank_lines = 0;
@@ -301,111 +303,51 @@ class Parser {
   // A flow collection or quoted scalar, which may run over several lines.
   Result<json::Value> flow_lines(const std::string& rest, int indent, int depth) {
     const int line = lines_[at_].number;
-    flow_ = rest;
-    flow_at_ = 0;
+    flow_.text = rest;
+    flow_.at = 0;
     ++at_;
-    while (!is_complete(flow_)) {
-      flow_work_ += flow_.size();
+    while (!FlowText::is_complete(flow_.text)) {
+      flow_work_ += flow_.text.size();
       if (flow_work_ > kMaxFlowWork)
         return fail(Error(ErrorCode::too_large, "a value over too many lines").at(source_));
       if (at_ >= lines_.size() || (lines_[at_].indent <= indent && !lines_[at_].text.empty() &&
                                    lines_[at_].text[0] != ']' && lines_[at_].text[0] != '}')) {
         return fail(error(line, "a bracket or quote is not closed"));
       }
-      flow_ += "\n" + lines_[at_].text;
+      flow_.text += "\n" + lines_[at_].text;
       ++at_;
     }
     TRY_ASSIGN(json::Value value, flow(depth, line));
-    skip_flow_blank();
-    if (flow_at_ < flow_.size()) return fail(error(line, "something stands behind the value"));
+    flow_.skip_blank();
+    if (flow_.at < flow_.text.size()) return fail(error(line, "something stands behind the value"));
     return value;
-  }
-
-  static bool is_complete(std::string_view text) {
-    int open = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      const bool may_quote = i == 0 || contains("[{,: \n", text.substr(i - 1, 1));
-      if ((c == '"' || c == '\'') && may_quote) {
-        i = quote_end(text, i);
-        if (i == kNone) return false;
-      } else if (c == '[' || c == '{') {
-        ++open;
-      } else if (c == ']' || c == '}') {
-        --open;
-      } else if (c == '#' && i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\n')) {
-        i = std::min(text.find('\n', i), text.size());
-      }
-    }
-    return open <= 0;
-  }
-
-  void skip_flow_blank() {
-    while (flow_at_ < flow_.size()) {
-      const char c = flow_[flow_at_];
-      if (c == '#' &&
-          (flow_at_ == 0 || flow_[flow_at_ - 1] == ' ' || flow_[flow_at_ - 1] == '\n')) {
-        flow_at_ = std::min(flow_.find('\n', flow_at_), flow_.size());
-      } else if (c == ' ' || c == '\n' || c == '\t') {
-        ++flow_at_;
-      } else {
-        return;
-      }
-    }
-  }
-
-  char flow_char() const { return flow_at_ < flow_.size() ? flow_[flow_at_] : '\0'; }
-
-  // One scalar of a flow collection; plain ones end at , : ] }.
-  json::Value flow_scalar(bool is_key) {
-    const char c = flow_char();
-    if (c == '"' || c == '\'') {
-      const size_t end = quote_end(flow_, flow_at_);
-      if (end != kNone) {
-        std::string text = unquote(std::string_view(flow_).substr(flow_at_, end - flow_at_ + 1));
-        flow_at_ = end + 1;
-        return text;
-      }
-    }
-    const size_t start = flow_at_;
-    while (flow_at_ < flow_.size()) {
-      const char d = flow_[flow_at_];
-      if (d == ',' || d == ']' || d == '}' || d == '[' || d == '{') break;
-      if (d == ':' &&
-          (flow_at_ + 1 >= flow_.size() || contains(" \n,]}", flow_.substr(flow_at_ + 1, 1))))
-        break;
-      ++flow_at_;
-    }
-    std::string text(without_comment(std::string_view(flow_).substr(start, flow_at_ - start)));
-    if (is_key) return text;
-    return yaml_scalar(text);
   }
 
   Result<json::Value> flow(int depth, int line) {
     if (depth > limits_.depth)
       return fail(Error(ErrorCode::too_large, "nested too deeply").at(source_));
     TRY(count());
-    skip_flow_blank();
-    const char open = flow_char();
+    flow_.skip_blank();
+    const char open = flow_.current();
     if (open == '*') {
-      const json::Value name = flow_scalar(true);
+      const json::Value name = flow_.scalar(true);
       const auto known = anchors_.find(name.as_string().substr(1));
       if (known == anchors_.end()) return fail(error(line, "an alias without an anchor above it"));
       TRY(charge(known->second));
       return known->second;
     }
-    if (open != '[' && open != '{') return flow_scalar(false);
-    ++flow_at_;
+    if (open != '[' && open != '{') return flow_.scalar(false);
+    ++flow_.at;
     json::Value out = open == '[' ? json::Value::array() : json::Value::object();
     const char close = open == '[' ? ']' : '}';
-    for (skip_flow_blank(); flow_char() != close; skip_flow_blank()) {
-      if (flow_at_ >= flow_.size()) return fail(error(line, "a bracket is not closed"));
-      const size_t before = flow_at_;
+    for (flow_.skip_blank(); flow_.current() != close; flow_.skip_blank()) {
+      if (flow_.at >= flow_.text.size()) return fail(error(line, "a bracket is not closed"));
+      const size_t before = flow_.at;
       if (open == '[') {
         TRY_ASSIGN(json::Value item, flow(depth + 1, line));
-        skip_flow_blank();
-        if (flow_char() == ':') {  // [a: 1] is a list of one-key maps
-          ++flow_at_;
+        flow_.skip_blank();
+        if (flow_.current() == ':') {  // [a: 1] is a list of one-key maps
+          ++flow_.at;
           TRY_ASSIGN(json::Value inner, flow(depth + 1, line));
           json::Value pair = json::Value::object();
           pair.set(yaml_word(item), std::move(inner));
@@ -413,26 +355,26 @@ class Parser {
         }
         out.push(std::move(item));
       } else {
-        const json::Value key = flow_scalar(true);
-        skip_flow_blank();
+        const json::Value key = flow_.scalar(true);
+        flow_.skip_blank();
         json::Value value;
-        if (flow_char() == ':') {
-          ++flow_at_;
-          skip_flow_blank();
-          if (flow_char() != ',' && flow_char() != '}') {
+        if (flow_.current() == ':') {
+          ++flow_.at;
+          flow_.skip_blank();
+          if (flow_.current() != ',' && flow_.current() != '}') {
             TRY_ASSIGN(value, flow(depth + 1, line));
           }
         }
         out.set(key.as_string(), std::move(value));
       }
-      skip_flow_blank();
-      if (flow_char() == ',')
-        ++flow_at_;
-      else if (flow_char() != close)
+      flow_.skip_blank();
+      if (flow_.current() == ',')
+        ++flow_.at;
+      else if (flow_.current() != close)
         return fail(error(line, "expected , or a closing bracket"));
-      if (flow_at_ == before) return fail(error(line, "expected a value"));
+      if (flow_.at == before) return fail(error(line, "expected a value"));
     }
-    ++flow_at_;
+    ++flow_.at;
     return out;
   }
 
@@ -442,8 +384,7 @@ class Parser {
   size_t at_ = 0;
   int values_ = 0;
   std::map<std::string, json::Value> anchors_;
-  std::string flow_;
-  size_t flow_at_ = 0;
+  FlowText flow_;
   size_t flow_work_ = 0;
 };
 

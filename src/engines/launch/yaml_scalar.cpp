@@ -86,6 +86,60 @@ std::string unquote(std::string_view text) {
   return out;
 }
 
+bool FlowText::is_complete(std::string_view text) {
+  int open = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool may_quote = i == 0 || contains("[{,: \n", text.substr(i - 1, 1));
+    if ((c == '"' || c == '\'') && may_quote) {
+      i = quote_end(text, i);
+      if (i == kNone) return false;
+    } else if (c == '[' || c == '{') {
+      ++open;
+    } else if (c == ']' || c == '}') {
+      --open;
+    } else if (c == '#' && i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\n')) {
+      i = std::min(text.find('\n', i), text.size());
+    }
+  }
+  return open <= 0;
+}
+
+void FlowText::skip_blank() {
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '#' && (at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n')) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == ' ' || c == '\n' || c == '\t') {
+      ++at;
+    } else {
+      return;
+    }
+  }
+}
+
+json::Value FlowText::scalar(bool is_key) {
+  const char c = current();
+  if (c == '"' || c == '\'') {
+    const size_t end = quote_end(text, at);
+    if (end != kNone) {
+      std::string inner = unquote(std::string_view(text).substr(at, end - at + 1));
+      at = end + 1;
+      return inner;
+    }
+  }
+  const size_t start = at;
+  while (at < text.size()) {
+    const char d = text[at];
+    if (d == ',' || d == ']' || d == '}' || d == '[' || d == '{') break;
+    if (d == ':' && (at + 1 >= text.size() || contains(" \n,]}", text.substr(at + 1, 1)))) break;
+    ++at;
+  }
+  std::string plain(without_comment(std::string_view(text).substr(start, at - start)));
+  if (is_key) return plain;
+  return yaml_scalar(plain);
+}
+
 }  // namespace yaml
 
 namespace {

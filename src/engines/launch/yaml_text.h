@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "json/value.h"
+
 namespace vramwise::engines::launch::yaml {
 
 inline constexpr size_t kNone = std::string_view::npos;
@@ -17,5 +19,18 @@ size_t key_colon(std::string_view text);
 std::string_view without_comment(std::string_view text);
 // The text of a scalar with its quotes.
 std::string unquote(std::string_view text);
+
+// The text of a flow value, and how far it was read.
+struct FlowText {
+  std::string text;
+  size_t at = 0;
+
+  // Every bracket and quote is closed.
+  static bool is_complete(std::string_view text);
+  void skip_blank();
+  char current() const { return at < text.size() ? text[at] : '\0'; }
+  // One scalar; plain ones end at , : ] }. Keys stay text.
+  json::Value scalar(bool is_key);
+};
 
 }  // namespace vramwise::engines::launch::yaml

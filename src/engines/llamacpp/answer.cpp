@@ -25,7 +25,7 @@ ByteRange compute_range(const Shape& shape, int64_t bytes) {
 
 class RowWriter {
  public:
-  RowWriter(const Question& q, const PlanState& s) : q_(q), s_(s) {}
+  explicit RowWriter(const PlanState& s) : s_(s) {}
 
   // What a device holds; the last index is the host.
   void write(size_t d, Ledger& ledger, bool with_scratch) const {
@@ -46,9 +46,8 @@ class RowWriter {
     };
     const auto exactly = [](int64_t n) { return ByteRange::exactly(Bytes(n)); };
     const int64_t experts = b.placement.expert_bytes[d];
-    const int64_t tied = host || int16_t(d) != b.placement.output_device
-                             ? 0
-                             : b.placement.tied_copy_bytes;
+    const int64_t tied =
+        host || int16_t(d) != b.placement.output_device ? 0 : b.placement.tied_copy_bytes;
     add(Component::weights, "experts", exactly(experts), Basis::exact, kTensors,
         {"sum of the expert stacks on it", {}});
     add(Component::weights, "second copy of the tied embedding", exactly(tied), Basis::exact,
@@ -64,7 +63,8 @@ class RowWriter {
         {"cells x streams x bytes of K and V of its layers",
          {{"cells", cells}, {"streams", streams}}});
     add(Component::kv_cache, "sliding-window cache", exactly(b.sliding[d]), Basis::exact, kCache,
-        {"cells x streams x bytes of K and V; cells = window (x slots when shared) + ubatch, to 256",
+        {"cells x streams x bytes of K and V; cells = window (x slots when shared) + ubatch, to "
+         "256",
          {{"cells", double(b.size.sliding_cells)},
           {"streams", streams},
           {"window", double(s_.shape.window)},
@@ -76,8 +76,7 @@ class RowWriter {
     add(Component::kv_cache, "cache of the draft head", exactly(b.draft_cache[d]), Basis::exact,
         kCache);
 
-    const Basis basis =
-        family_of(s_.shape.architecture).checked ? Basis::derived : Basis::modelled;
+    const Basis basis = family_of(s_.shape.architecture).checked ? Basis::derived : Basis::modelled;
     add(Component::activations, "compute buffer", compute_range(s_.shape, b.compute[d]), basis,
         kGraph,
         {"high-water mark of the prompt graph",
@@ -100,8 +99,8 @@ class RowWriter {
     add(Component::runtime, "context and kernels of the backend", o.context, Basis::modelled,
         kDriver);
     if (with_scratch) {
-      add(Component::runtime, "scratch of ops at the first long prompt", o.scratch,
-          Basis::modelled, kDriver);
+      add(Component::runtime, "scratch of ops at the first long prompt", o.scratch, Basis::modelled,
+          kDriver);
     }
   }
 
@@ -118,7 +117,6 @@ class RowWriter {
   }
 
  private:
-  const Question& q_;
   const PlanState& s_;
 };
 
@@ -128,8 +126,7 @@ std::string allocation_error(const Question& q, const PlanState& s, size_t d) {
   if (backend != Backend::cuda && backend != Backend::rocm) return {};
   const Budget& b = s.budget;
   int64_t left = (s.device(q, d).free() - s.outside[d].context.likely).count();
-  for (const int64_t size :
-       {b.model[d], b.full[d], b.sliding[d], b.recurrent[d], b.compute[d]}) {
+  for (const int64_t size : {b.model[d], b.full[d], b.sliding[d], b.recurrent[d], b.compute[d]}) {
     if (size > left) {
       return "ggml_backend_cuda_buffer_type_alloc_buffer: allocating " + format_mib(Bytes(size)) +
              " MiB on device " + format_integer(int64_t(s.request.devices[d])) +
@@ -149,7 +146,7 @@ std::string binding_part(const PlanState& s, size_t d, Bytes room) {
 }  // namespace
 
 void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
-  const RowWriter writer(q, s);
+  const RowWriter writer(s);
   for (size_t d = 0; d <= s.devices(); ++d) {
     writer.write(d, a.need, true);
     writer.write(d, a.reserve, false);
@@ -174,14 +171,13 @@ void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
 std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) {
   std::vector<Requirement> list;
   Ledger ledger;
-  const RowWriter writer(q, s);
+  const RowWriter writer(s);
   for (size_t d = 0; d <= s.devices(); ++d) writer.write(d, ledger, true);
   for (size_t d = 0; d < s.devices(); ++d) {
     const Device& device = s.device(q, d);
     const int index = int(s.request.devices[d]);
     Requirement r;
-    // With fit the server starts all the same, with less on the card.
-    r.kind = s.fit_would_change ? Requirement::Kind::workload : Requirement::Kind::out_of_memory;
+    r.kind = Requirement::Kind::out_of_memory;
     r.device = index;
     r.needed = ledger.total(index);
     r.available = {device.free() - device.total_uncertainty, device.free(),
@@ -194,14 +190,12 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
     if (over) {
       r.explanation = name + " needs " + format_bytes(r.needed.likely) + " and has " +
                       format_bytes(r.available.likely) + " free";
+      r.engine_error = allocation_error(q, s, d);
       if (s.fit_would_change && s.fit) {
-        r.explanation += "; left to itself, llama.cpp's fit keeps " +
+        r.explanation += "; without -ngl, llama.cpp's fit would start it with " +
                          format_integer(s.fit->n_gpu_layers) + " of " +
-                         format_integer(int64_t(s.shape.layers.size()) + 1) +
-                         " layers on the GPUs";
+                         format_integer(int64_t(s.shape.layers.size()) + 1) + " layers on the GPUs";
         if (!s.fit->override_tensor.empty()) r.explanation += " and some experts on the CPU";
-      } else {
-        r.engine_error = allocation_error(q, s, d);
       }
     } else {
       r.explanation = name + " holds " + format_bytes(r.needed.likely) + " of " +
@@ -281,10 +275,9 @@ std::vector<LogLine> log_lines_of(const Question& q, const PlanState& s) {
     if (value == 0 && unit == "bytes") return;
     lines.push_back({std::move(line), double(value), std::string(unit)});
   };
-  const std::string host =
-      s.devices() > 0 && s.budgeter->backends().front().host_pinned
-          ? replace_all(device_name(q.hardware->backend, 0), "0", "") + "_Host"
-          : std::string("CPU");
+  const std::string host = s.devices() > 0 && s.budgeter->backends().front().host_pinned
+                               ? replace_all(device_name(q.hardware->backend, 0), "0", "") + "_Host"
+                               : std::string("CPU");
   for (size_t d = 0; d < s.devices(); ++d) {
     add(s.budgeter->backends()[d].name + " model buffer size", b.model[d]);
   }

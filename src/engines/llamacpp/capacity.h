@@ -15,15 +15,22 @@ struct Capacity {
   int64_t longest_sequence = -1;
 };
 
-// Room of each device of the budget (the CPU last) for model, caches and compute buffers; a negative
-// entry is not limited.
+// Room of each device of the budget (the CPU last) for model, caches and compute buffers; a
+// negative entry is not limited.
 struct CapacityQuestion {
   ContextSettings context;
   PlacementSettings placement;
   std::vector<int64_t> room;
   int64_t sequence_tokens = 0;  // of each user
   int64_t users = 1;            // of the longest sequence
+  // Bytes by which the question as asked is over its room, where it asks for exactly these tokens
+  // and users; saves a budget.
+  bool known = false;
+  int64_t known_excess = 0;
 };
+
+// By how much the fullest device is over its room; negative when all fit.
+int64_t excess_of(const Budget& budget, const std::vector<int64_t>& room);
 
 Capacity find_capacity(Budgeter& budgeter, const CapacityQuestion& question);
 

@@ -39,8 +39,9 @@ int64_t multiply_divide(int64_t a, int64_t b, int64_t c) {
 class Fitter {
  public:
   Fitter(Budgeter& budgeter, const ContextSettings& context, const PlacementSettings& placement,
-         const FitQuestion& question)
+         const FitQuestion& question, const Budget* measured)
       : budgeter_(budgeter),
+        measured_(measured),
         context_(context),
         base_(placement),
         question_(question),
@@ -53,7 +54,8 @@ class Fitter {
     streams_ = context_.unified ? 1 : std::max<int64_t>(1, context_.sequences);
     most_ctx_ = saturating_multiply(budgeter_.shape().train_ctx, streams_);
     if (question_.ctx_open) context_.n_ctx = most_ctx_;
-    full_ = device_bytes(budgeter_.measure(context_, base_, Pass::measured));
+    const bool known = measured_ != nullptr && !question_.ctx_open;
+    full_ = device_bytes(known ? *measured_ : budgeter_.measure(context_, base_, Pass::measured));
     for (size_t i = 0; i < question_.free.size(); ++i) {
       targets_.push_back(question_.free[i].count() - question_.margin[i].count());
     }
@@ -143,8 +145,7 @@ class Fitter {
       for (int64_t i = layer; i < layer + s.partial; ++i) {
         const bool first = i == layer;
         const std::string text = overflow_pattern(i, first ? s.first : Kept::all_but_experts);
-        const int16_t device =
-            first && s.overflow >= 0 ? s.overflow : int16_t(devices_);
+        const int16_t device = first && s.overflow >= 0 ? s.overflow : int16_t(devices_);
         if (patterns != nullptr) {
           patterns->push_back(text + "=" + budgeter_.backends()[size_t(device)].name);
         }
@@ -163,8 +164,7 @@ class Fitter {
   // Next guess between a share that fits and one that does not, `delta` layers apart.
   int64_t step_between(int64_t delta, int64_t low, int64_t high, int64_t target) const {
     const int64_t headroom = high - low;
-    const int64_t guess =
-        headroom > 0 ? multiply_divide(delta, target - low, headroom) : delta - 1;
+    const int64_t guess = headroom > 0 ? multiply_divide(delta, target - low, headroom) : delta - 1;
     return std::clamp<int64_t>(guess, 1, delta - 1);
   }
 
@@ -303,6 +303,7 @@ class Fitter {
   }
 
   Budgeter& budgeter_;
+  const Budget* measured_;
   ContextSettings context_;
   const PlacementSettings& base_;
   const FitQuestion& question_;
@@ -318,8 +319,9 @@ class Fitter {
 }  // namespace
 
 FitAnswer run_fit(Budgeter& budgeter, const ContextSettings& context,
-                  const PlacementSettings& placement, const FitQuestion& question) {
-  return Fitter(budgeter, context, placement, question).run();
+                  const PlacementSettings& placement, const FitQuestion& question,
+                  const Budget* measured) {
+  return Fitter(budgeter, context, placement, question, measured).run();
 }
 
 }  // namespace vramwise::engines::llamacpp

@@ -27,7 +27,7 @@ int64_t widest_input(const Shape& shape) {
 
 bool has_plain_weights(const Shape& shape) {
   const WeightTable::Entry& output = shape.weights.at(Slot::output, -1);
-  return output.present && !is_quantized(output.type);
+  return !is_quantized(output.type);
 }
 
 }  // namespace

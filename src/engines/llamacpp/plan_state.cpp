@@ -58,7 +58,9 @@ void answer_fit(const Question& q, PlanState& s) {
   question.smallest_ctx = r.fit_ctx;
   question.ctx_open = !r.ctx_given;
   question.layers_open = !r.layers_given;
-  const FitAnswer answer = run_fit(*s.budgeter, r.context, r.placement, question);
+  // One device is measured alike with and without allocation.
+  const Budget* measured = s.devices() <= 1 ? &s.budget : nullptr;
+  const FitAnswer answer = run_fit(*s.budgeter, r.context, r.placement, question, measured);
   const int64_t every_layer = int64_t(s.shape.layers.size()) + 1;
 
   Fit fit;
@@ -77,6 +79,7 @@ void answer_fit(const Question& q, PlanState& s) {
   s.fit_decides = true;
   r.context.n_ctx = answer.n_ctx;
   r.placement = answer.placement;
+  s.budget = measured_for_real(q, s, r.context, r.placement);
   s.notes.assume("fit_decides",
                  "-c or -ngl is left to the program: its fit chooses a context of " +
                      format_grouped(answer.n_ctx) + " tokens and " +
@@ -103,15 +106,15 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   s.notes.append(s.gguf.notes);
   TRY_ASSIGN(s.shape, shape_of(*q.model, s.gguf, s.notes));
   TRY_ASSIGN(s.request, read_request(q, s.shape, s.rules, s.notes));
-  s.budgeter = std::make_unique<Budgeter>(s.shape, s.gguf, s.rules, s.profile, *q.hardware,
-                                          s.request);
+  s.budgeter =
+      std::make_unique<Budgeter>(s.shape, s.gguf, s.rules, s.profile, *q.hardware, s.request);
   if (s.request.placement.split == SplitMode::tensor) {
     s.notes.assume("tensor_split_even",
                    "Split mode tensor: weights and caches are taken to be shared evenly.",
                    "ggml-org/llama.cpp src/llama-model.cpp");
   }
-  if (refusals_of(s).empty()) answer_fit(q, s);
   s.budget = measured_for_real(q, s, s.request.context, s.request.placement);
+  if (refusals_of(s).empty()) answer_fit(q, s);
   for (size_t d = 0; d < s.devices(); ++d) {
     s.outside.push_back(
         outside_of(s.profile, q.hardware->backend, s.device(q, d), s.shape, s.budget.size));
@@ -127,8 +130,8 @@ std::vector<Refusal> refusals_of(const PlanState& s) {
   }
   constexpr int64_t kMostSlots = 256;  // LLAMA_MAX_SEQ
   if (c.sequences > kMostSlots) {
-    refusals.push_back({"slots", "n_seq_max must be <= 256",
-                        "llama.cpp serves at most 256 sequences at a time."});
+    refusals.push_back(
+        {"slots", "n_seq_max must be <= 256", "llama.cpp serves at most 256 sequences at a time."});
   }
   if (s.request.placement.split == SplitMode::tensor && !c.flash) {
     refusals.push_back({"split_mode", "SPLIT_MODE_TENSOR requires flash_attn to be enabled",

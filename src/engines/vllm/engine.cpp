@@ -117,7 +117,8 @@ class VllmEngine final : public Engine {
     return vllm::lever_candidates(question);
   }
   std::vector<std::string_view> weight_formats() const override {
-    return {"bf16", "fp8", "int8", "nvfp4", "mxfp4", "awq", "gptq-int4", "bnb-nf4"};
+    // Formats that are published for most models; nvfp4 and mxfp4 checkpoints are for their own.
+    return {"bf16", "fp8", "awq", "gptq-int4", "bnb-nf4"};
   }
   std::string_view option_of(Knob knob) const override { return vllm::option_of(knob); }
   std::vector<Layout> layouts(const Question& question, int devices) const override {

@@ -149,7 +149,7 @@ Result<Model> build(const json::Reader& config) {
   b.head("head");
   RopeScaling rope = read_rope_scaling(fields);
   rope.partial = 1;
-  add_rope_table(fields, b.model(), fields.small_or({"qk_rope_head_dim"}, 64), rope, true);
+  add_rope_table(fields, b.model(), fields.small_or({"qk_rope_head_dim"}, 64), rope);
   return b.finish();
 }
 

@@ -123,8 +123,11 @@ Result<Model> build(const json::Reader& config) {
   b.embedding();
   b.norm("norm");
   b.head();
-  add_rope_table(text, b.model(), parts.attention.key_dim,
-                 read_rope_scaling(text, "full_attention", 0.25));
+  RopeScaling rope = read_rope_scaling(text, "full_attention", 0.25);
+  // Qwen3.5's class has an mrope_section of its own where the config leaves rope_parameters out.
+  if (!next && !text.has({"rope_parameters"}) && !text.has({"rope_scaling"}))
+    rope.multimodal = true;
+  add_rope_table(text, b.model(), parts.attention.key_dim, rope);
   if (vision) add_qwen3_vision(b, *vision);
   return b.finish();
 }
