@@ -39,13 +39,13 @@ int64_t state_floats(const Shape& shape, MixerKind kind) {
   return 0;
 }
 
-// Floats of a compressor's unfinished blocks: the cache's, and the indexer's beside it.
+// Floats of a compressor's unfinished blocks: the cache's and the indexer's, keys and scores each.
 int64_t compressor_floats(const Shape& shape, const LayerShape& l) {
   int64_t floats = times(l.state_rows, l.state_width);
   if (l.indexer && l.compressed_by > 0) {
     floats = plus(floats, times(l.state_rows, 2 * shape.indexer.dim));
   }
-  return floats;
+  return times(2, floats);
 }
 
 // Bytes of one compressed cell.
@@ -64,8 +64,8 @@ int64_t cell_bytes(const Shape& shape, const LayerShape& l, const ContextSetting
     return bytes;
   }
   const int64_t values = s.flash ? times(l.kv_heads, l.value_dim) : shape.widest_value_row();
-  int64_t bytes = plus(bytes_of_row(s.type_k, times(l.kv_heads, l.key_dim)),
-                       bytes_of_row(s.type_v, values));
+  int64_t bytes =
+      plus(bytes_of_row(s.type_k, times(l.kv_heads, l.key_dim)), bytes_of_row(s.type_v, values));
   if (l.indexer) bytes = plus(bytes, bytes_of_row(s.type_k, shape.indexer.dim));
   return bytes;
 }
@@ -86,15 +86,13 @@ std::vector<LayerCache> layer_caches(const Shape& shape, const ContextSettings& 
     const bool draft_layer = int64_t(i) >= shape.trunk_layers;
     if (settings.draft_head && !draft_layer) continue;
     if (owns_cache(shape, i) || (settings.draft_head && l.cache_of == int32_t(i))) {
-      const int64_t cells =
-          times(size.streams, l.sliding ? size.sliding_cells : size.cells);
+      const int64_t cells = times(size.streams, l.sliding ? size.sliding_cells : size.cells);
       (l.sliding ? caches[i].sliding : caches[i].full) =
           times(cells, cell_bytes(shape, l, settings));
     }
     if (l.compressed_by > 0) {
       const int64_t cells = round_up(ceil_div(size.cells, l.compressed_by), 256);
-      caches[i].full =
-          times(times(size.streams, cells), compressed_cell_bytes(shape, l, settings));
+      caches[i].full = times(times(size.streams, cells), compressed_cell_bytes(shape, l, settings));
     }
     if (!draft_layer) {
       const int64_t floats = plus(state_floats(shape, l.state()), compressor_floats(shape, l));

@@ -28,11 +28,10 @@ ContextSize context_size(const Shape& shape, const ContextSettings& settings, co
   size.n_ctx = n_ctx;
 
   const int64_t windows = unified ? size.sequences : 1;
-  const int64_t wanted =
-      saturating_add(saturating_multiply(shape.window, windows), size.n_ubatch);
-  size.sliding_cells =
-      settings.swa_full ? size.cells
-                        : std::min(size.cells, round_up(std::min(size.cells, wanted), 256));
+  const int64_t wanted = saturating_add(saturating_multiply(shape.window, windows), size.n_ubatch);
+  size.sliding_cells = settings.swa_full
+                           ? size.cells
+                           : std::min(size.cells, round_up(std::min(size.cells, wanted), 256));
 
   const int64_t batch = std::min(n_ctx, size.n_ubatch);
   size.rows = settings.output_rows > 0 ? std::min(batch, settings.output_rows) : batch;

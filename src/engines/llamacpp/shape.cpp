@@ -110,7 +110,7 @@ struct Reader {
     l.qk_norm = a.qk_norm;
     if (file.has(Slot::attn_q_norm, i)) {
       l.qk_norm = file.extent(Slot::attn_q_norm, i, 0) == a.key_dim ? model::QkNorm::per_head
-                                                                   : model::QkNorm::full_width;
+                                                                    : model::QkNorm::full_width;
     }
   }
 
@@ -153,8 +153,7 @@ struct Reader {
       return MixerKind::mamba2;
     }
     if (const auto* m = std::get_if<model::GatedDeltaState>(&block.state)) {
-      s = {m->conv_kernel, m->value_heads * m->value_dim, m->key_dim, m->value_heads,
-           m->key_heads};
+      s = {m->conv_kernel, m->value_heads * m->value_dim, m->key_dim, m->value_heads, m->key_heads};
       return MixerKind::delta;
     }
     if (const auto* m = std::get_if<model::KimiDeltaState>(&block.state)) {
@@ -266,9 +265,8 @@ bool Shape::has_sliding() const {
 }
 
 bool Shape::has_state() const {
-  return std::any_of(layers.begin(), layers.end(), [](const LayerShape& l) {
-    return l.state() >= MixerKind::mamba1;
-  });
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerShape& l) { return l.state() >= MixerKind::mamba1; });
 }
 
 bool Shape::has_attention() const {
@@ -327,14 +325,12 @@ Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf
   const Reader reader{model, file, family, shape};
   for (size_t i = 0; i < layers; ++i) {
     const bool trunk = i < model.layers.size();
-    const model::Layer& layer =
-        trunk ? model.layers[i] : model.mtp_layers[i - model.layers.size()];
+    const model::Layer& layer = trunk ? model.layers[i] : model.mtp_layers[i - model.layers.size()];
     shape.layers.push_back(reader.layer(layer, int32_t(i)));
   }
   shape.mtp_caches = family.mtp_caches;
-  shape.never_shares_cells =
-      std::any_of(shape.layers.begin(), shape.layers.end(),
-                  [](const LayerShape& l) { return l.compressed_by > 0; });
+  shape.never_shares_cells = std::any_of(shape.layers.begin(), shape.layers.end(),
+                                         [](const LayerShape& l) { return l.compressed_by > 0; });
   shape.embedding_scaled = model.embedding_scaled;
   shape.logit_softcap = model.logit_softcap;
   shape.residual_scaled = family.residual_scaled;
