@@ -39,13 +39,13 @@ int64_t state_floats(const Shape& shape, MixerKind kind) {
   return 0;
 }
 
-// Floats of a compressor's unfinished blocks: the cache's, and the indexer's beside it.
+// Floats of a compressor's unfinished blocks: the cache's and the indexer's, keys and scores each.
 int64_t compressor_floats(const Shape& shape, const LayerShape& l) {
   int64_t floats = times(l.state_rows, l.state_width);
   if (l.indexer && l.compressed_by > 0) {
     floats = plus(floats, times(l.state_rows, 2 * shape.indexer.dim));
   }
-  return floats;
+  return times(2, floats);
 }
 
 // Bytes of one compressed cell.
