@@ -73,7 +73,6 @@ std::optional<Plan> plan_of_format(const model::Model& model, std::string_view f
       all.scheme.scale_type = plan.plain.plain_type;
     }
     plan.covers_mtp = false;
-    plan.leaves_odd = true;
     std::string stays =
         "embeddings, output head, norms, routers, convolutions, towers and MTP layers";
     if (named.kind == SchemeKind::nvfp4) {
