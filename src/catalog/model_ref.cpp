@@ -259,8 +259,6 @@ Result<ModelRef> resolve_model(std::string_view ref) {
   if (asked.format) {
     model.weights = asked.format->weights;
     model.quantization_config = asked.format->quantization_config;
-    // Read out of a name, not of a file: what does not come out even is then no contradiction.
-    if (model.quantization_config.is_object()) model.quantization_config.set("from_name", true);
   }
   // A file type that is named wins over what the repository's name implies.
   if (!asked.weights.empty()) {

@@ -144,10 +144,6 @@ Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
   for (const Tensor& tensor : model.tensors) {
     const std::optional<Matrix> matrix = matrix_of(model, tensor);
     const Scheme* scheme = matrix ? scheme_of(plan, tensor) : nullptr;
-    if (scheme && plan.leaves_odd && matrix->in % group_of(*scheme) != 0) {
-      scheme = nullptr;
-      ++recipe.odd_matrices;
-    }
     if (!scheme || scheme->kind == SchemeKind::plain) {
       Scheme stored = scheme ? *scheme : plan.plain;
       if (tensor.dtype) stored.plain_type = *tensor.dtype;

@@ -33,9 +33,6 @@ struct Plan {
   bool covers_mtp = true;     // multi-token-prediction layers too
   bool covers_latent = true;  // the low-rank projections of latent attention
   bool covers_recurrent = true;
-  // A matrix whose inputs the groups do not divide stays unquantised: set where the format is only
-  // read out of a repository's name, so that its real groups are not known.
-  bool leaves_odd = false;
   // Checkpoints that keep a module at another precision inside of a scheme (per-expert).
   std::optional<Scheme> experts;  // routed experts, when they differ from the other linears
 

@@ -61,12 +61,7 @@ Result<Plan> plan_of_config(const model::Model& model) {
   }
   std::vector<std::string_view> known;
   for (const Producer& producer : kProducers) {
-    if (producer.method == *method) {
-      TRY_ASSIGN(Plan plan, producer.read(config, plain));
-      // The catalog marks a config that only the repository's name implies.
-      TRY_ASSIGN(plan.leaves_odd, config.boolean_or({"from_name"}, false));
-      return plan;
-    }
+    if (producer.method == *method) return producer.read(config, plain);
     known.push_back(producer.method);
   }
   Error error = config.error(ErrorCode::unsupported,

@@ -36,12 +36,6 @@ Result<Weights> from_plan(const model::Model& model, Plan plan, bool from_files)
   out.format = std::move(plan.format);
   out.from_files = from_files;
   out.notes = std::move(plan.notes);
-  if (out.recipe->odd_matrices > 0) {
-    out.notes.assume("odd_matrices",
-                     out.format + ": " + format_grouped(out.recipe->odd_matrices) +
-                         " kinds of matrices stay unquantised because no whole number of groups "
-                         "fills their inputs");
-  }
   return out;
 }
 

@@ -20,7 +20,6 @@ struct Recipe {
   std::vector<uint16_t> of_tensor;  // index into schemes, parallel to Model::tensors
   // The cache type that the checkpoint asks for (modelopt kv_cache_quant_algo), empty: none.
   std::string kv_cache_dtype;
-  int64_t odd_matrices = 0;  // left unquantised because no whole number of groups fills them
   bool kv_dtype_from_hf_quant_config = false;  // stated in hf_quant_config.json, not config.json
 
   const Scheme& scheme(size_t tensor) const { return schemes[of_tensor[tensor]]; }

@@ -159,9 +159,10 @@ class Finder {
   void users() {
     const int64_t asked = q_.workload.concurrency.count();
     if (asked <= 1 || a_.users <= 0 || a_.users >= asked) return;
-    LeverCandidate& c =
-        add("users", kUsers, "serve " + format_integer(a_.users) + " users at a time",
-            "--parallel " + format_integer(a_.users), "fewer users");
+    LeverCandidate& c = add(
+        "users", kUsers,
+        "serve " + format_integer(a_.users) + (a_.users == 1 ? " user" : " users") + " at a time",
+        "--parallel " + format_integer(a_.users), "fewer users");
     c.changes_workload = true;
     c.workload = q_.workload;
     c.workload.concurrency = Sequences(a_.users);
@@ -185,7 +186,7 @@ class Finder {
       if (!lighter || lighter->tensor_bytes() * 100 > now * 97) continue;
       LeverCandidate& c =
           add("weights", kWeights + shown, "use weights in " + std::string(step.format),
-              "(a " + std::string(step.format) + " file)", std::string(step.cost));
+              "(the model's " + std::string(step.format) + " file)", std::string(step.cost));
       c.weights_format = std::string(step.format);
       ++shown;
     }
