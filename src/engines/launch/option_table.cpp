@@ -107,24 +107,18 @@ struct Near {
   // `translate_to`: another engine's options count only where that table has the same idea.
   void look_at(const OptionTable& table, const std::string& wanted, std::string_view family,
                const OptionTable* translate_to) {
-    for (const Option& option : table.options()) {
+    for (const OptionTable::Spelling& s : table.spellings()) {
+      const int cap = std::min(limit, distance - 1);
+      if (cap < 0) return;
+      const int d = edit_distance(wanted, s.loose, cap);
+      if (d > cap) continue;
+      const Option& option = table.options()[s.option];
       if (!option.until.empty() || option.fork) continue;
       if (!option.family().empty() && option.family() != family) continue;
-      const Option* twin = nullptr;
-      if (translate_to != nullptr) {
-        twin = translate_to->by_idea(option.like);
-        if (twin == nullptr) continue;
-      }
-      for (const auto* list : {&option.flags, &option.no, &option.old}) {
-        for (const std::string& s : *list) {
-          const int cap = std::min(limit, distance - 1);
-          if (cap < 0) return;
-          const int d = edit_distance(wanted, loose(s), cap);
-          if (d > cap) continue;
-          distance = d;
-          spelling = twin != nullptr ? std::string(OptionTable::best_spelling(*twin)) : s;
-        }
-      }
+      const Option* twin = translate_to != nullptr ? translate_to->by_idea(option.like) : nullptr;
+      if (translate_to != nullptr && twin == nullptr) continue;
+      distance = d;
+      spelling = twin != nullptr ? std::string(OptionTable::best_spelling(*twin)) : s.text;
     }
   }
 };
@@ -176,9 +170,11 @@ Result<OptionTable> OptionTable::from_json(std::string_view engine, const json::
 
 void OptionTable::index() {
   for (size_t i = 0; i < options_.size(); ++i) {
-    for (const std::string& s : options_[i].flags) spellings_.push_back({s, i, false, false});
-    for (const std::string& s : options_[i].no) spellings_.push_back({s, i, true, false});
-    for (const std::string& s : options_[i].old) spellings_.push_back({s, i, false, true});
+    for (const std::string& s : options_[i].flags)
+      spellings_.push_back({s, loose(s), i, false, false});
+    for (const std::string& s : options_[i].no) spellings_.push_back({s, loose(s), i, true, false});
+    for (const std::string& s : options_[i].old)
+      spellings_.push_back({s, loose(s), i, false, true});
   }
   std::sort(spellings_.begin(), spellings_.end(), [](const Spelling& a, const Spelling& b) {
     return a.text != b.text ? a.text < b.text : a.option < b.option;

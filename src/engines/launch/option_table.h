@@ -81,10 +81,19 @@ struct Match {
 
 class OptionTable {
  public:
+  struct Spelling {
+    std::string text;
+    std::string loose;  // lower case, dashes for underscores: how typos are compared
+    size_t option;      // place in options()
+    bool negative, deprecated;
+  };
+
   static Result<OptionTable> from_json(std::string_view engine, const json::Value& file);
 
   std::string_view engine() const { return engine_; }
   const std::vector<Option>& options() const { return options_; }
+  // Sorted by text, then by place of the option.
+  const std::vector<Spelling>& spellings() const { return spellings_; }
   // Harmless options are left out (the page); an option it does not know is then most likely one.
   bool is_partial() const { return partial_; }
 
@@ -105,17 +114,12 @@ class OptionTable {
   bool is_removed(const Option& option, std::string_view version) const;
 
  private:
-  struct Spelling {
-    std::string text;
-    size_t option;
-    bool negative, deprecated;
-  };
   void index();
 
   std::string engine_;
   bool partial_ = false;
   std::vector<Option> options_;
-  std::vector<Spelling> spellings_;  // sorted by text, then by place of the option
+  std::vector<Spelling> spellings_;
   std::vector<std::pair<std::string, std::string>> releases_;  // version -> day
 };
 
