@@ -65,6 +65,8 @@ Result<Value> request_from_line(const json::Reader& request) {
   for (const json::Member& option : reading.options.entries()) {
     set_if_absent(options, option.key, option.value);
   }
+  const std::string_view program = (*engine)->program_option();
+  if (!program.empty() && !reading.entry.empty()) set_if_absent(options, program, reading.entry);
   Value& env = part(target, "env");
   for (const auto& [name, value] : reading.env) set_if_absent(env, name, value);
 

@@ -168,6 +168,9 @@ class Engine {
     (void)question;
     return devices >= 1 ? std::vector<Layout>{{}} : std::vector<Layout>{};
   }
+  // The option that takes the program of a pasted line ("llama-server"), where an engine's programs
+  // have defaults of their own; empty: they do not.
+  virtual std::string_view program_option() const { return {}; }
   // Devices that the options themselves speak of (parallel sizes); 0: they do not say.
   virtual int64_t devices_asked(const Options&) const { return 0; }
   // Whether it runs on such a card at all.

@@ -184,6 +184,7 @@ namespace {
 class LlamaCppEngine final : public Engine {
  public:
   std::string_view name() const override { return "llama.cpp"; }
+  std::string_view program_option() const override { return "tool"; }
   Result<Assessment> assess(const Question& question) const override {
     return llamacpp::assess_question(question);
   }
