@@ -92,7 +92,9 @@ TEST(WriteLine, RoundTrip) {
         ASSERT_NE(value, nullptr) << line << " lost " << member.key;
         EXPECT_EQ(json::dump(*value), json::dump(member.value)) << line;
       }
-      if (c.engine != "ollama") EXPECT_EQ(read->model, c.model) << line;
+      if (c.engine != "ollama") {
+        EXPECT_EQ(read->model, c.model) << line;
+      }
     }
   }
 }
