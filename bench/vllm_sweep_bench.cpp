@@ -1,8 +1,8 @@
 // How many vLLM budgets a second one core makes, as a sweep over cards, shares, lengths and batches
 // does: the numeric kernel on a fixed model and layout. No allocation inside of the loop.
 //
-// The shape is a model with 12 page rules at most; the two here have one rule (Llama-like) and seven
-// groups of windows and full layers (Gemma-like), the costliest usual case.
+// The shape is a model with 12 page rules at most; the two here have one rule (Llama-like) and
+// seven groups of windows and full layers (Gemma-like), the costliest usual case.
 #include <benchmark/benchmark.h>
 
 #include "engines/vllm/kernel.h"

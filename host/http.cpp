@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMostRedirects = 8;
 constexpr int kMostExchanges = 40;                   // resumed bodies included
+constexpr int64_t kWorthwhile = int64_t{64} << 10;   // of a body, between two interruptions
 constexpr int64_t kLongestSkip = int64_t{64} << 20;  // of a body without range
 constexpr size_t kErrorBody = size_t{16} << 10;      // kept of an answer that is no success
 constexpr size_t kMostHeaderBytes = size_t{256} << 10;
@@ -362,8 +363,8 @@ Result<HttpReply> HttpClient::get(const HttpRequest& request) {
       }
       return reply;
     }
-    // A body that goes on growing is worth going on with.
-    failures = int64_t(attempt.have.size()) > before ? 1 : failures + 1;
+    // A body that goes on growing at a pace is worth going on with.
+    failures = int64_t(attempt.have.size()) - before >= kWorthwhile ? 1 : failures + 1;
     before = int64_t(attempt.have.size());
     const int64_t wish = attempt.pause_seconds.value_or(0);
     if (!attempt.retry || failures >= options_.tries || n >= kMostExchanges ||

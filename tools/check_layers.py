@@ -49,8 +49,9 @@ FORBIDDEN = re.compile(
 # (path glob, what is found there) -> why it is tolerated.
 DEBT: dict[tuple[str, str], str] = {}
 
-# Reading a pasted line is finding out which engine it starts: here names of programs are the subject.
-READS_NAMES = ("src/engines/launch/",)
+# Launch lines name programs, so their readers and writers tell engines apart by name; the look-up of
+# an engine knows its spellings.
+READS_NAMES = ("src/engines/launch/", "src/engines/engine.cpp")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')

@@ -172,6 +172,25 @@ Result<json::Value> read_embedded(Kind kind, uint32_t entry) {
   return value;
 }
 
+// Profiles and option tables are asked for by every plan of a search, so what was parsed once is
+// kept. The embedded data never changes and the core has one thread: the answer is the same with
+// and without. Models and GPUs are not kept; each is asked for once or twice.
+Result<json::Value> read_kept(Kind kind, uint32_t entry) {
+  if (kind != Kind::engine && kind != Kind::options) return read_embedded(kind, entry);
+  struct Kept {
+    Kind kind;
+    uint32_t entry;
+    json::Value value;
+  };
+  static std::vector<Kept> kept;
+  for (const Kept& k : kept) {
+    if (k.kind == kind && k.entry == entry) return k.value;
+  }
+  TRY_ASSIGN(json::Value value, read_embedded(kind, entry));
+  kept.push_back({kind, entry, value});
+  return value;
+}
+
 // A name that may be meant, and what it names: entries of an overlay count on from the embedded.
 struct Candidate {
   std::string_view name;
@@ -237,7 +256,7 @@ Result<Entry> find(Kind kind, std::string_view id_or_alias) {
   const std::optional<uint32_t> at = find_embedded(kind, id_or_alias);
   if (!at) return fail(unknown(kind, id_or_alias));
   const embedded::Table& t = table(kind);
-  TRY_ASSIGN(json::Value value, read_embedded(kind, t.entries[*at]));
+  TRY_ASSIGN(json::Value value, read_kept(kind, t.entries[*at]));
   return Entry{std::string(id_of(t, t.entries[*at])), std::string(embedded::name(t, *at)),
                std::move(value)};
 }

@@ -1,4 +1,5 @@
-// The embedded catalogs: GPUs, models, weight formats, engine profiles, cloud instances, option tables.
+// The embedded catalogs: GPUs, models, weight formats, engine profiles, cloud instances, option
+// tables.
 //
 // Each thing is one JSON file under catalog/<kind>/, compiled at build time into an index sorted by
 // id plus slices of JSON text, so that start-up parses only the entry asked for. `overlay` entries

@@ -73,7 +73,8 @@ Result<Facts> Facts::from_json(json::Value profile, const Version& version) {
   } else {
     const json::Value* newest = profile.find("newest");
     if (newest == nullptr || !newest->is_string()) {
-      return fail(ErrorCode::internal, "engine profile '" + facts.engine_ + "' names no newest version");
+      return fail(ErrorCode::internal,
+                  "engine profile '" + facts.engine_ + "' names no newest version");
     }
     TRY_ASSIGN(facts.version_, Version::parse(newest->as_string()));
   }
@@ -108,7 +109,8 @@ const json::Value* Facts::entry(std::string_view name) {
 
 void Facts::fault(std::string_view name, std::string_view what) {
   if (!fault_.empty()) return;
-  fault_ = "fact '" + std::string(name) + "' of engine profile '" + engine_ + "' " + std::string(what);
+  fault_ =
+      "fact '" + std::string(name) + "' of engine profile '" + engine_ + "' " + std::string(what);
 }
 
 double Facts::number(std::string_view name) {

@@ -1,9 +1,11 @@
-// What an engine's behaviour depends on besides the question: constants by version and circumstance,
-// read from catalog/engines/<name>.json, so that no version number or fitted figure stands in code.
+// What an engine's behaviour depends on besides the question: constants by version and
+// circumstance, read from catalog/engines/<name>.json, so that no version number or fitted figure
+// stands in code.
 //
 //   "facts": {"utilisation": [{"since": "0.2", "value": 0.9, "source": "…"},
 //                             {"since": "0.20", "value": 0.92, "source": "…"}],
-//             "non_torch":   [{"since": "0.11", "rows": [{"when": {"ranks_max": 1}, "mib": [92, 133, 645]}, …]}]}
+//             "non_torch":   [{"since": "0.11", "rows": [{"when": {"ranks_max": 1}, "mib": [92,
+//             133, 645]}, …]}]}
 //
 // The last entry whose "since" is not after the version is in force; of its rows, the first whose
 // conditions all hold. Called by the engines' profile readers.
@@ -25,17 +27,18 @@ namespace vramwise::engines {
 
 // What the "when" of a row can ask for.
 struct Circumstances {
-  int64_t ranks = 1;          // tensor-parallel size
-  int capability = 0;         // 90 for 9.0; 0 when not NVIDIA
-  bool unified = false;       // memory shared with the host
+  int64_t ranks = 1;     // tensor-parallel size
+  int capability = 0;    // 90 for 9.0; 0 when not NVIDIA
+  bool unified = false;  // memory shared with the host
   bool nvidia = true;
   bool eager = false;
   bool first_engine = false;  // vLLM V0
   int runner = 1;             // vLLM's model runner, 1 or 2
   bool own_all_reduce = true;
-  bool marlin = false;        // the user asked for Marlin kernels
+  bool marlin = false;  // the user asked for Marlin kernels
   Bytes total;
-  std::string_view card;      // lower case, for engines that decide by the device's (or a kernel's) name
+  std::string_view
+      card;  // lower case, for engines that decide by the device's (or a kernel's) name
 };
 
 Circumstances circumstances(const Hardware& hardware);

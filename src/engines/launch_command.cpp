@@ -7,8 +7,8 @@ namespace {
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.' || c == '/' || c == ':' || c == ',' || c == '=' || c == '+' || c == '%' ||
-         c == '@';
+         c == '-' || c == '.' || c == '/' || c == ':' || c == ',' || c == '=' || c == '+' ||
+         c == '%' || c == '@';
 }
 
 // The first part is kebab-case; keys below it keep their spelling.

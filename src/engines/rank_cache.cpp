@@ -41,8 +41,9 @@ class Visitor {
     LayerCache cache;
     cache.kind = LayerCache::Kind::indexer;
     cache.tokens_per_entry = std::max<int64_t>(1, c.tokens_per_entry);
-    cache.token_bytes = beside_latent_ ? c.key_dim + ceil_div(c.key_dim, kIndexerScaleGroup) * kIndexerScaleBytes
-                                       : c.key_dim * dtype_bytes(rules_.conv);
+    cache.token_bytes =
+        beside_latent_ ? c.key_dim + ceil_div(c.key_dim, kIndexerScaleGroup) * kIndexerScaleBytes
+                       : c.key_dim * dtype_bytes(rules_.conv);
     return cache;
   }
   std::optional<LayerCache> operator()(const model::CompressedAttention& c) const {

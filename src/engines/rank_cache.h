@@ -24,18 +24,18 @@ struct ElementSize {
 };
 
 struct CacheRules {
-  int64_t ranks = 1;                  // ranks that share the attention heads
-  ElementSize element;                // K and V, latent vectors
-  int64_t bytes_per_head = 0;         // scales stored per token, head and side
-  DType conv = DType::bfloat16;       // convolution columns
-  DType recurrent = DType::bfloat16;  // state matrices where the model demands nothing
-  bool demanded_mamba_state = true;   // honour the state type that a Mamba-2 model demands
-  bool demanded_delta_state = true;   // the same for gated delta nets
-  bool forced_state = false;          // the user chose `recurrent`: it wins over the model
-  int64_t sparse_latent_row = 0;      // bytes of a latent row beside an indexer; 0 = elements
-  int64_t compressed_rope_dim = 64;   // 16-bit part of a compressed row (DeepSeek-V4)
-  int64_t compressed_scale_bytes = 8; // scales of a compressed row
-  int64_t speculative_tokens = 0;     // convolution states grow by them
+  int64_t ranks = 1;                   // ranks that share the attention heads
+  ElementSize element;                 // K and V, latent vectors
+  int64_t bytes_per_head = 0;          // scales stored per token, head and side
+  DType conv = DType::bfloat16;        // convolution columns
+  DType recurrent = DType::bfloat16;   // state matrices where the model demands nothing
+  bool demanded_mamba_state = true;    // honour the state type that a Mamba-2 model demands
+  bool demanded_delta_state = true;    // the same for gated delta nets
+  bool forced_state = false;           // the user chose `recurrent`: it wins over the model
+  int64_t sparse_latent_row = 0;       // bytes of a latent row beside an indexer; 0 = elements
+  int64_t compressed_rope_dim = 64;    // 16-bit part of a compressed row (DeepSeek-V4)
+  int64_t compressed_scale_bytes = 8;  // scales of a compressed row
+  int64_t speculative_tokens = 0;      // convolution states grow by them
 };
 
 struct LayerCache {

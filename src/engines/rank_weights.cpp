@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engines/weight_roles.h"
+
 namespace vramwise::engines {
 namespace {
 
@@ -12,167 +14,7 @@ using weights::Kernel;
 using weights::Scheme;
 using weights::SchemeKind;
 
-// How a role is divided.
-enum class Split { none, column, key_value, fused_qkv, row, vocabulary, expert_column, expert_row, flat };
-
-Split split_of(Role role) {
-  switch (role) {
-    case Role::token_embedding:
-    case Role::output_head:
-    case Role::output_head_bias: return Split::vocabulary;
-    case Role::query:
-    case Role::query_bias:
-    case Role::query_up:
-    case Role::kv_up:
-    case Role::ffn_gate:
-    case Role::ffn_up:
-    case Role::ffn_fused_gate_up:
-    case Role::ffn_gate_bias:
-    case Role::ffn_up_bias:
-    case Role::ffn_fused_gate_up_bias:
-    case Role::attention_gate:
-    case Role::attention_sinks:
-    case Role::shared_expert_gate:
-    case Role::shared_expert_up:
-    case Role::shared_expert_fused_gate_up:
-    case Role::recurrent_in:
-    case Role::recurrent_in_small:
-    case Role::per_layer_embedding: return Split::column;
-    case Role::key:
-    case Role::value:
-    case Role::key_bias:
-    case Role::value_bias: return Split::key_value;
-    case Role::fused_qkv:
-    case Role::fused_qkv_bias: return Split::fused_qkv;
-    case Role::attention_output:
-    case Role::ffn_down:
-    case Role::shared_expert_down:
-    case Role::recurrent_out: return Split::row;
-    case Role::recurrent_projection: return Split::row;  // x_proj; dt_proj is told apart by its shape
-    case Role::expert_gate:
-    case Role::expert_up:
-    case Role::expert_fused_gate_up:
-    case Role::expert_gate_bias:
-    case Role::expert_up_bias:
-    case Role::expert_fused_gate_up_bias: return Split::expert_column;
-    case Role::expert_down:
-    case Role::expert_down_bias: return Split::expert_row;
-    case Role::recurrent_conv:
-    case Role::recurrent_conv_bias:
-    case Role::recurrent_parameter:
-    case Role::recurrent_norm: return Split::flat;
-    case Role::tower:
-    case Role::projector: return Split::flat;
-    default: return Split::none;
-  }
-}
-
 bool is_down(Role role) { return role == Role::expert_down || role == Role::expert_down_bias; }
-
-bool is_expert_bias(Role role) {
-  return role == Role::expert_gate_bias || role == Role::expert_up_bias ||
-         role == Role::expert_down_bias || role == Role::expert_fused_gate_up_bias;
-}
-
-WeightItem item_of(const Tensor& t) {
-  if (t.part == Part::mtp) return WeightItem::mtp;
-  switch (t.role) {
-    case Role::token_embedding:
-    case Role::position_embedding:
-    case Role::type_embedding:
-    case Role::per_layer_embedding: return WeightItem::embedding;
-    case Role::output_head:
-    case Role::output_head_bias: return WeightItem::output_head;
-    case Role::query:
-    case Role::key:
-    case Role::value:
-    case Role::fused_qkv:
-    case Role::attention_output:
-    case Role::attention_gate:
-    case Role::query_down:
-    case Role::query_up:
-    case Role::kv_down:
-    case Role::kv_up:
-    case Role::indexer:
-    case Role::compressor: return WeightItem::attention;
-    case Role::ffn_gate:
-    case Role::ffn_up:
-    case Role::ffn_down:
-    case Role::ffn_fused_gate_up:
-    case Role::shared_expert_gate:
-    case Role::shared_expert_up:
-    case Role::shared_expert_down:
-    case Role::shared_expert_fused_gate_up: return WeightItem::feed_forward;
-    case Role::expert_gate:
-    case Role::expert_up:
-    case Role::expert_down:
-    case Role::expert_fused_gate_up:
-    case Role::expert_gate_bias:
-    case Role::expert_up_bias:
-    case Role::expert_down_bias:
-    case Role::expert_fused_gate_up_bias: return WeightItem::experts;
-    case Role::router:
-    case Role::router_bias:
-    case Role::router_correction_bias:
-    case Role::shared_expert_router:
-    case Role::expert_latent_down:
-    case Role::expert_latent_up: return WeightItem::router;
-    case Role::recurrent_in:
-    case Role::recurrent_in_small:
-    case Role::recurrent_projection:
-    case Role::recurrent_out: return WeightItem::recurrent;
-    case Role::tower:
-    case Role::projector: return WeightItem::tower;
-    default: return WeightItem::small;
-  }
-}
-
-// Linear layers that an online quantisation touches.
-bool is_linear(Role role) {
-  switch (role) {
-    case Role::query:
-    case Role::key:
-    case Role::value:
-    case Role::fused_qkv:
-    case Role::attention_output:
-    case Role::query_down:
-    case Role::query_up:
-    case Role::kv_down:
-    case Role::kv_up:
-    case Role::ffn_gate:
-    case Role::ffn_up:
-    case Role::ffn_down:
-    case Role::ffn_fused_gate_up:
-    case Role::shared_expert_gate:
-    case Role::shared_expert_up:
-    case Role::shared_expert_down:
-    case Role::shared_expert_fused_gate_up:
-    case Role::expert_gate:
-    case Role::expert_up:
-    case Role::expert_down:
-    case Role::expert_fused_gate_up:
-    case Role::recurrent_in:
-    case Role::recurrent_out: return true;
-    default: return false;
-  }
-}
-
-// Modules that engines merge into one matrix: their output rows are rounded once, on the sum.
-enum class Merge { none, qkv, gate_up, latent_down, shared_gate_up };
-Merge merge_of(Role role) {
-  switch (role) {
-    case Role::query:
-    case Role::key:
-    case Role::value: return Merge::qkv;
-    case Role::ffn_gate:
-    case Role::ffn_up: return Merge::gate_up;
-    case Role::query_down:
-    case Role::kv_down: return Merge::latent_down;
-    case Role::shared_expert_gate:
-    case Role::shared_expert_up: return Merge::shared_gate_up;
-    default: return Merge::none;
-  }
-}
 
 class Loader {
  public:
@@ -251,13 +93,15 @@ const model::AttentionBlock* Loader::attention_of(const Tensor& t) const {
 
 bool Loader::gated_experts(const Tensor& t) const {
   const model::Layer* layer = layer_of(t);
-  const auto* moe = layer == nullptr ? nullptr : std::get_if<model::MoeFeedForward>(&layer->feed_forward);
+  const auto* moe =
+      layer == nullptr ? nullptr : std::get_if<model::MoeFeedForward>(&layer->feed_forward);
   return moe == nullptr || moe->gated;
 }
 
 bool Loader::on_this_stage(const Tensor& t) const {
   if (t.part == Part::mtp) return layout_.last_stage;
-  if (t.layer >= 0 && t.part != Part::vision && t.part != Part::audio && t.part != Part::projector) {
+  if (t.layer >= 0 && t.part != Part::vision && t.part != Part::audio &&
+      t.part != Part::projector) {
     return t.layer >= layout_.first_layer && t.layer < layout_.end_layer;
   }
   switch (t.role) {
@@ -284,11 +128,12 @@ void Loader::add_expert(const Tensor& t, const Scheme& scheme) {
   const bool down = is_down(t.role);
   const ExpertPadding none;
   const bool marlin = rules_.expert_kernel == Kernel::marlin;
-  const ExpertPadding& pad =
-      scheme.kind == SchemeKind::mxfp4 || (scheme.kind == SchemeKind::plain && is_expert_bias(t.role))
-          ? rules_.mxfp4_experts
-      : scheme.kind == SchemeKind::nvfp4 && !marlin && !gated_experts(t) ? rules_.nvfp4_experts
-                                                                        : none;
+  const ExpertPadding& pad = scheme.kind == SchemeKind::mxfp4 ||
+                                     (scheme.kind == SchemeKind::plain && is_expert_bias(t.role))
+                                 ? rules_.mxfp4_experts
+                             : scheme.kind == SchemeKind::nvfp4 && !marlin && !gated_experts(t)
+                                 ? rules_.nvfp4_experts
+                                 : none;
   // [experts, a, b] in one tensor, or `copies` of [out, in].
   int64_t experts = t.copies;
   int64_t a = t.shape[0], b = t.shape[1];
@@ -302,7 +147,7 @@ void Loader::add_expert(const Tensor& t, const Scheme& scheme) {
   const int64_t here = experts_here(experts);
   if (is_expert_bias(t.role)) {
     const bool fused = t.role == Role::expert_fused_gate_up_bias;
-    int64_t out = down ? round_up(a, pad.hidden_out)
+    int64_t out = down    ? round_up(a, pad.hidden_out)
                   : fused ? 2 * round_up(a / 2 / layout_.expert_tensor, pad.width_out)
                           : round_up(a / layout_.expert_tensor, pad.width_out);
     put(WeightItem::experts, Bytes(out) * here * dtype_bytes(rules_.plain));
@@ -310,8 +155,10 @@ void Loader::add_expert(const Tensor& t, const Scheme& scheme) {
   }
   int64_t out = a, in = b;
   // Some checkpoints store [experts, in, out]: the side that is as wide as the hidden states tells.
-  if (t.copies == 1 && !down && b != model_.hidden_size && a == model_.hidden_size) std::swap(in, out);
-  if (t.copies == 1 && down && a != model_.hidden_size && b == model_.hidden_size) std::swap(in, out);
+  if (t.copies == 1 && !down && b != model_.hidden_size && a == model_.hidden_size)
+    std::swap(in, out);
+  if (t.copies == 1 && down && a != model_.hidden_size && b == model_.hidden_size)
+    std::swap(in, out);
   if (down) {
     in = round_up(in / layout_.expert_tensor, pad.width_in);
     out = round_up(out, pad.hidden_out);
@@ -341,9 +188,10 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
                         t.role == Role::projector;
   if (in_tower && !rules_.towers) return;
   if (!on_this_stage(t)) return;
-  const Scheme& scheme = rules_.online && stored.kind == SchemeKind::plain && is_linear(t.role) && !in_tower
-                             ? *rules_.online
-                             : stored;
+  const Scheme& scheme =
+      rules_.online && stored.kind == SchemeKind::plain && is_linear(t.role) && !in_tower
+          ? *rules_.online
+          : stored;
   const WeightItem item = item_of(t);
   const Split split = split_of(t.role);
   const int64_t ranks = layout_.tensor;
@@ -399,7 +247,8 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
         out = ceil_div(out, attention);
       } else {
         const int64_t kv = block->kv_heads * (block->key_dim + block->value_dim);
-        const int64_t kv_here = ceil_div(kv, std::min(attention, std::max<int64_t>(1, block->kv_heads)));
+        const int64_t kv_here =
+            ceil_div(kv, std::min(attention, std::max<int64_t>(1, block->kv_heads)));
         out = ceil_div(std::max<int64_t>(0, out - kv), attention) + kv_here;
       }
       break;
@@ -422,13 +271,24 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
   const Merge merge = merge_of(t.role);
   if (merge != Merge::none && t.copies == 1 && t.layer >= 0 && scheme.kind != SchemeKind::plain) {
     Pending& p = pending_[size_t(merge)];
-    if (p.scheme != nullptr && (p.layer != t.layer || !(*p.scheme == scheme) || p.in != in)) flush(p);
+    if (p.scheme != nullptr && (p.layer != t.layer || !(*p.scheme == scheme) || p.in != in))
+      flush(p);
     if (p.scheme == nullptr) p = {t.layer, &scheme, in, 0, item};
     p.out += out;
   } else if (scheme.kind == SchemeKind::plain && t.dtype) {
     put(item, Bytes(saturating_multiply(in, out)) * t.copies * plain_bytes(t));
   } else {
     put(item, matrix(scheme, in, out, rules_.kernel) * t.copies);
+  }
+  // Layers that read another layer's cache still get K and V projections.
+  if (rules_.value_copies && t.role == Role::query) {
+    const auto* block = attention_of(t);
+    if (block != nullptr && block->shared_with >= 0) {
+      const int64_t kv = block->kv_heads * (block->key_dim + block->value_dim);
+      put(item, matrix(scheme, in,
+                       ceil_div(kv, std::min(attention, std::max<int64_t>(1, block->kv_heads))),
+                       rules_.kernel));
+    }
   }
   // V that is the K projection is still a matrix of its own once loaded.
   if (rules_.value_copies && t.role == Role::key) {
@@ -443,8 +303,8 @@ void add_latent_copies(const model::Model& model, const RankLayout& layout, cons
     for (const model::Mixer& mixer : model.layers[size_t(i)].mixers) {
       const auto* block = std::get_if<model::LatentBlock>(&mixer);
       if (block == nullptr || !rules.absorbed_latent) continue;
-      const int64_t elements =
-          block->query_heads / layout.attention * block->kv_lora_rank * (block->nope_dim + block->value_dim);
+      const int64_t elements = block->query_heads / layout.attention * block->kv_lora_rank *
+                               (block->nope_dim + block->value_dim);
       result.bytes[size_t(WeightItem::absorbed)] += Bytes(elements) * dtype_bytes(rules.plain);
     }
   }
@@ -458,10 +318,10 @@ void add_gguf(const weights::GgufModel& gguf, const RankLayout& layout, RankWeig
     if (t.layer >= 0 && (t.layer < layout.first_layer || t.layer >= layout.end_layer)) continue;
     const bool matrix = t.extent[1] > 1;
     const int64_t bytes = matrix ? ceil_div(t.bytes().count(), layout.tensor) : t.bytes().count();
-    const WeightItem item = !matrix                ? WeightItem::small
-                            : t.layer < 0          ? WeightItem::embedding
-                            : t.extent[2] > 1      ? WeightItem::experts
-                                                   : WeightItem::feed_forward;
+    const WeightItem item = !matrix           ? WeightItem::small
+                            : t.layer < 0     ? WeightItem::embedding
+                            : t.extent[2] > 1 ? WeightItem::experts
+                                              : WeightItem::feed_forward;
     result.bytes[size_t(item)] += Bytes(bytes);
   }
 }

@@ -2,8 +2,8 @@
 // loaded. Which part of a matrix a rank gets follows from its role, how large that part is from its
 // scheme. Shared by the engines that run on PyTorch (vLLM, SGLang, TensorRT-LLM).
 //
-// Source: vllm model_executor/layers/linear.py (column and row parallel), vocab_parallel_embedding.py,
-// fused_moe/layer.py; sglang and tensorrt_llm split the same way.
+// Source: vllm model_executor/layers/linear.py (column and row parallel),
+// vocab_parallel_embedding.py, fused_moe/layer.py; sglang and tensorrt_llm split the same way.
 #pragma once
 
 #include <array>
@@ -20,8 +20,9 @@ namespace vramwise::engines {
 
 // How the ranks divide the model. A stage is one slice of the layers (pipeline parallelism).
 struct RankLayout {
-  int64_t tensor = 1;         // ranks that split each matrix
-  int64_t attention = 1;      // ranks that split attention: `tensor`, or fewer with data-parallel attention
+  int64_t tensor = 1;  // ranks that split each matrix
+  int64_t attention =
+      1;  // ranks that split attention: `tensor`, or fewer with data-parallel attention
   int64_t expert_tensor = 1;  // ranks that split each expert
   int64_t expert_ranks = 1;   // ranks that share the experts out whole (expert parallelism)
   int64_t spare_experts = 0;  // redundant experts of a load balancer
@@ -36,24 +37,35 @@ struct ExpertPadding {
 };
 
 struct LoadRules {
-  DType plain = DType::bfloat16;        // type of weights that are not quantised
+  DType plain = DType::bfloat16;  // type of weights that are not quantised
   weights::Kernel kernel = weights::Kernel::native;
   weights::Kernel expert_kernel = weights::Kernel::native;
   std::optional<weights::Scheme> online;  // quantise plain linear matrices while loading
   ExpertPadding mxfp4_experts;
-  ExpertPadding nvfp4_experts;          // of experts without a gate; gated ones need no padding
+  ExpertPadding nvfp4_experts;  // of experts without a gate; gated ones need no padding
   int64_t vocabulary_multiple = 64;
-  bool towers = true;                   // load vision and audio towers
-  int64_t mtp_layers = 0;               // multi-token-prediction layers in use
-  bool absorbed_latent = true;          // keep 16-bit copies of kv_up for the absorbed form of MLA
-  bool value_copies = true;             // a V matrix of its own where V is the K projection
-  bool second_scales = false;           // NVFP4 block scales stay beside their swizzled copy
+  bool towers = true;           // load vision and audio towers
+  int64_t mtp_layers = 0;       // multi-token-prediction layers in use
+  bool absorbed_latent = true;  // keep 16-bit copies of kv_up for the absorbed form of MLA
+  bool value_copies = true;     // K and V matrices where a layer shares its cache or its K
+  bool second_scales = false;   // NVFP4 block scales stay beside their swizzled copy
   int64_t lora_slots = 0, lora_rank = 0;
 };
 
 enum class WeightItem {
-  embedding, output_head, attention, recurrent, feed_forward, experts, router, small, tower, mtp,
-  absorbed, rotary, lora,
+  embedding,
+  output_head,
+  attention,
+  recurrent,
+  feed_forward,
+  experts,
+  router,
+  small,
+  tower,
+  mtp,
+  absorbed,
+  rotary,
+  lora,
 };
 inline constexpr size_t kWeightItems = size_t(WeightItem::lora) + 1;
 std::string_view to_string(WeightItem item);

@@ -36,7 +36,7 @@ class ByteSource {
     return int64_t(out.size());
   }
   // Bytes that a sequential reader should ask for at a time.
-  virtual int64_t window_bytes() const { return int64_t{256} << 10; }
+  virtual int64_t window_bytes() const { return int64_t{128} << 10; }
 };
 
 // The error of a range that the source does not have.

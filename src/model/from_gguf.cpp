@@ -37,6 +37,7 @@ class FromGguf {
   void read_windows();
   void read_cache_owners();
   Layer layer(int64_t i) const;
+  bool turns(int64_t i) const;
   void add_attention(Layer& layer, int64_t i) const;
   void add_latent(Layer& layer, int64_t i) const;
   void add_recurrent(Layer& layer, int64_t i) const;
@@ -156,6 +157,17 @@ void FromGguf::read_cache_owners() {
   }
 }
 
+bool FromGguf::turns(int64_t i) const {
+  switch (row_ != nullptr ? row_->rope : GgufRope::every) {
+    case GgufRope::every: return true;
+    // Some files of such architectures were trained further with rotary embeddings.
+    case GgufRope::none: return keys_.flag("rope.scaling.finetuned").value_or(false);
+    case GgufRope::sliding_only: return window_ <= 0 || slides_[size_t(i)];
+    case GgufRope::three_of_four: return (i + 1) % 4 != 0;
+  }
+  return true;
+}
+
 void FromGguf::add_attention(Layer& layer, int64_t i) const {
   AttentionBlock block;
   const size_t at = size_t(i);
@@ -191,7 +203,10 @@ void FromGguf::add_attention(Layer& layer, int64_t i) const {
   if (const int64_t width = extent(i, "attn_q_norm.weight", 0); width > 0) {
     block.qk_norm = width == block.key_dim ? QkNorm::per_head : QkNorm::full_width;
   }
-  block.rope = !(row_ != nullptr && row_->rope_on_sliding_only && window_ > 0 && !slides);
+  block.rope = turns(i);
+  if (row_ != nullptr && row_->weightless_qk_norm && block.rope) {
+    block.qk_norm = QkNorm::weightless;
+  }
   block.sinks = has(i, "attn_sinks.weight") || has(i, "attn_sinks");
   block.score_softcap = keys_.number_or("attn_logit_softcapping", 0) > 0;
   block.query_scaled = row_ != nullptr && row_->query_scaled;
@@ -281,14 +296,20 @@ MoeFeedForward FromGguf::experts(int64_t i) const {
   moe.gated = merged || has(i, "ffn_gate_exps.weight");
   moe.biased = has(i, "ffn_up_exps.bias");
   moe.correction_bias = has(i, "exp_probs_b.bias") || has(i, "exp_probs_b");
-  moe.normalise_weights = keys_.flag("expert_weights_norm").value_or(true);
+  const GgufNormalise normalise = row_ != nullptr ? row_->normalise : GgufNormalise::by_key;
+  moe.normalise_weights =
+      normalise == GgufNormalise::always ||
+      (normalise == GgufNormalise::by_key && keys_.flag("expert_weights_norm").value_or(false));
+  moe.weights_before = row_ != nullptr && row_->weights_before;
   const double scale = keys_.number_or("expert_weights_scale", 0);
   moe.scale_weights = scale != 0 && scale != 1;
   // 1 softmax, 2 sigmoid, 3 softmax of the selected.
-  const int64_t gating = keys_.integer_or("expert_gating_func", 1);
-  moe.gating = gating == 2   ? RouterGating::sigmoid
-               : gating == 3 ? RouterGating::softmax_after_selection
-                             : RouterGating::softmax;
+  switch (keys_.integer_or("expert_gating_func", 0)) {
+    case 1: moe.gating = RouterGating::softmax; break;
+    case 2: moe.gating = RouterGating::sigmoid; break;
+    case 3: moe.gating = RouterGating::softmax_after_selection; break;
+    default: moe.gating = row_ != nullptr ? row_->gating : RouterGating::softmax;
+  }
   if (const int64_t latent = extent(i, "ffn_latent_down.weight", 1); latent > 0) {
     moe.latent_width = latent;
   }

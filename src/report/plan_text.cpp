@@ -215,7 +215,8 @@ std::string head(const Value& answer, const Style& style) {
                     "\n";
   if (answer.find("engine_error") != nullptr) {
     out += paint(style, Ink::dim,
-                 "  it prints: " + wrap(text(answer, "engine_error"), style.width, 4)) +
+                 "  " + wrap("it prints: " + text(answer, "engine_error"),
+                             style.width > 0 ? style.width - 2 : 0, 4)) +
            "\n";
   }
   if (outcome != "fits") {

@@ -1,5 +1,5 @@
 // The quantiser's decision for every tensor of a GGUF file: which type it gets in a mixture.
-// Source: ggml-org/llama.cpp src/llama-quant.cpp (llama_tensor_get_type and its callers).
+// Source: ggml-org/llama.cpp src/llama-quant.cpp (the callers of llama_tensor_get_type).
 // Valid for: F16, BF16 and F32 sources.
 #pragma once
 
@@ -8,17 +8,9 @@
 #include "base/result.h"
 #include "weights/file_types.h"
 #include "weights/gguf_model.h"
+#include "weights/mixture.h"
 
 namespace vramwise::weights {
-
-// What the decision depends on beside the tensor itself.
-struct MixtureFacts {
-  int64_t layers = 0;          // block_count, MTP layers included
-  int64_t experts = 0;         // 0 or 1 = dense
-  int64_t queries_per_kv = 0;  // of layer 0; 0 when it has no KV heads
-  bool is_70b = false;
-  bool falcon = false;
-};
 
 MixtureFacts mixture_facts(const model::Model& model, const GgufModel& gguf);
 

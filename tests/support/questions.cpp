@@ -87,7 +87,8 @@ const char* const kLlama70b = R"({"architectures":["LlamaForCausalLM"],"model_ty
   "num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
   "max_position_embeddings":131072,"torch_dtype":"bfloat16"})";
 
-const char* const kQwen30bA3b = R"({"architectures":["Qwen3MoeForCausalLM"],"model_type":"qwen3_moe",
+const char* const kQwen30bA3b =
+    R"({"architectures":["Qwen3MoeForCausalLM"],"model_type":"qwen3_moe",
   "num_hidden_layers":48,"hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,
   "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":128,
   "num_experts_per_tok":8,"decoder_sparse_step":1,"mlp_only_layers":[],"norm_topk_prob":true,

@@ -20,13 +20,13 @@ struct Asked {
 };
 
 struct Ask {
-  std::string_view config;             // a config.json
-  std::string_view weights;            // format; empty: as the config says
+  std::string_view config;   // a config.json
+  std::string_view weights;  // format; empty: as the config says
   std::string_view gpu = "h100-sxm";
   int count = 1;
-  Bytes total;                         // 0: the catalog's
+  Bytes total;  // 0: the catalog's
   std::string_view version;
-  std::string_view options = "{}";     // JSON
+  std::string_view options = "{}";  // JSON
 };
 
 // Fails the test (and answers an empty question) when the config cannot be read.

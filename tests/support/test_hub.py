@@ -126,7 +126,7 @@ class TestHub:
     # ---- serving
     def _serve(self, role: str) -> ThreadingHTTPServer:
         handler = type("Handler", (Handler,), {"test_hub": self, "role": role})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        server = QuietServer(("127.0.0.1", 0), handler)
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server
@@ -146,6 +146,11 @@ def size_of(data) -> int:
 
 def content_id(data) -> str:
     return hashlib.sha256(data.head if isinstance(data, Sparse) else data).hexdigest()
+
+
+class QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        pass  # clients that hang up are part of the tests
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -197,6 +202,8 @@ class Handler(BaseHTTPRequestHandler):
         if path in hub.blobs:
             return self.answer(307, b"", {"Location": hub.cdn_url() + path})
         parts = path.strip("/").split("/")
+        if parts[0] == "v2":
+            return self.answer(404, b"{}", {})
         api = parts[:3] == ["api", "v1", "models"] or parts[:2] == ["api", "models"]
         modelscope = parts[:3] == ["api", "v1", "models"] or parts[0] == "models"
         start = 3 if parts[:3] == ["api", "v1", "models"] else 2 if api else 1 if modelscope else 0
@@ -212,7 +219,7 @@ class Handler(BaseHTTPRequestHandler):
                      for n, d in repo.files.items()]
             return self.json({"Code": 200, "Data": {"Files": files}})
         if api:
-            revision = "/".join(parts[4:])
+            revision = "/".join(parts[5:])
             if revision not in repo.revisions and revision != repo.commit:
                 return self.answer(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
             siblings = []

@@ -29,7 +29,8 @@ SHAPES = {
 # Where the GGUF of the dry run differs from the repository's config.
 OVERRIDES = {"gemma-3-4b": {"vocab_size": 262144}, "gemma-3-27b": {"vocab_size": 262144},
              "gemma-3n-e4b": {"vocab_size": 262144}, "llama-2-7b": {"max_position_embeddings": 4096}}
-DRY_RUN_BUILD = "b9200"  # the build of the dry runs
+DRY_RUN_BUILD = "b10470"  # commit 34af94cd9, of which the dry runs are
+ALL_ROWS = 2048  # rows of output a context keeps where nothing else was asked: a whole batch
 
 # Files of gguf_file_sizes.jsonl -> repository with that shape.
 FILES = {
@@ -63,6 +64,7 @@ LOG_OPTIONS = {"n_ctx": "ctx_size", "n_batch": "batch_size", "n_ubatch": "ubatch
                "n_gpu_layers": "n_gpu_layers", "cache_type_k": "cache_type_k", "cache_type_v": "cache_type_v",
                "kv_unified": "kv_unified", "swa_full": "swa_full", "n_cpu_moe": "n_cpu_moe", "spec_type": "spec_type",
                "spec_draft_n_max": "spec_draft_n_max", "split_mode": "split_mode", "flash_attn": "flash_attn"}
+DEVICE = r"(?!CPU)[A-Za-z]+\d+|Metal"  # in a buffer's name; what follows says how it was allocated
 BACKENDS = [("CUDA", "cuda"), ("Vulkan", "vulkan"), ("ROCm", "rocm"), ("MTL", "metal"), ("Metal", "metal"),
             ("SYCL", "sycl"), ("RPC", "rpc")]
 
@@ -89,8 +91,7 @@ def dry_run_options(flags):
         elif name == "flash_attn":
             found[name] = "on" if setting else "off"
         elif name == "n_outputs_max":
-            if setting:
-                found[name] = setting
+            found[name] = setting or flags.get("n_batch") or ALL_ROWS
         elif name == "ngl":
             found["n_gpu_layers"] = int(setting)
         elif name in ("kqv", "offload_kqv"):
@@ -112,6 +113,7 @@ def dry_run_options(flags):
 
 
 def dry_run_request(row, settings, hardware):
+    settings.setdefault("n_outputs_max", ALL_ROWS)  # the tools that ran keep all rows, a server does not
     model = {"ref": SHAPES[row["model"]]}
     if row["model"] in OVERRIDES:
         model["overrides"] = OVERRIDES[row["model"]]
@@ -143,10 +145,12 @@ def fit_case(row):
     args = row["flags"]["args"]
     if args[:1] == ["-c"]:
         settings["ctx_size"] = int(args[1])
+    # -c 0 and -ngl -1 leave the context at the trained one and all layers on the device.
+    ctx, layers = int(chosen.group(1)) or row["shapes"]["ctx"], int(chosen.group(2))
     moved = re.search(r'-ot "([^"]*)"', observed["stdout"])
     total, free = (int(x) * 2**20 for x in memory.groups())
     hardware = {"gpu": "rtx-4090", "count": 1, "backend": "rpc", "total_bytes": total, "used_bytes": total - free}
-    measured = {"ctx_size": int(chosen.group(1)), "n_gpu_layers": int(chosen.group(2)),
+    measured = {"ctx_size": ctx, "n_gpu_layers": layers if layers >= 0 else row["shapes"]["L"] + 1,
                 "override_tensor": moved.group(1).split(",") if moved else []}
     return dry_run_request(row, settings, hardware), {"fit": measured}
 
@@ -213,12 +217,14 @@ def log_options(row):
     offloaded = re.match(r"(\d+)/\d+", str(row["observed"].get("offloaded_layers") or ""))
     if offloaded:
         found["n_gpu_layers"] = int(offloaded.group(1))
+    elif any(re.match(DEVICE, b) for b in row["observed"].get("model_buffer_mib") or {}):
+        found.setdefault("n_gpu_layers", 999)  # it holds layers, so old builds were told to
     return found
 
 
 def log_hardware(row, buffers):
     """Devices as the buffer names give them; sizes from the words of the source."""
-    devices = sorted(b for b in buffers if re.match(r"[A-Za-z]+\d+$|Metal$", b))
+    devices = sorted({m.group(0) for m in (re.match(DEVICE, b) for b in buffers) if m})
     if not devices:
         return {"gpu": "none", "count": 1}
     backend = next((name for prefix, name in BACKENDS if devices[0].startswith(prefix)), "cuda")
@@ -244,7 +250,7 @@ def log_measured(observed):
             found[here] = {name: mib(size) for name, size in sizes.items() if isinstance(size, (int, float))}
     held = beyond_buffers(observed)
     if held is not None and held > 0:
-        found["beyond_buffers"] = mib(held)
+        found["beyond_buffers"] = f"{held:.1f} MiB"
     return found
 
 
@@ -256,7 +262,9 @@ def beyond_buffers(observed):
         return None
     model, compute = observed.get("model_buffer_mib") or {}, observed.get("compute_buffer_mib") or {}
     devices = [d for d in model if not d.startswith("CPU") and not d.endswith("_Host")]
-    if len(devices) != 1 or devices[0] not in compute:
+    layers = re.match(r"(\d+)/(\d+)", str(observed.get("offloaded_layers") or ""))
+    whole = layers is not None and layers.group(1) == layers.group(2)  # else a part of the caches is elsewhere
+    if len(devices) != 1 or devices[0] not in compute or not whole or "kv_mib" not in observed:
         return None
     draft = observed.get("draft") or {}
     named = (model[devices[0]] + compute[devices[0]] + observed.get("kv_mib", 0) + observed.get("swa_kv_mib", 0)

@@ -1,4 +1,6 @@
 """llama.cpp: its own dry runs to the byte, real logs to the printed digit, published file sizes."""
+import re
+
 from .cases import Quantity, quantity
 from .figures import Bars, Figure, Verdicts
 from .planner import refused, value
@@ -14,6 +16,19 @@ def chosen(cases, kind, *measured):
 
 def is_host(buffer):
     return any(word in buffer for word in HOST)
+
+
+def device_names(buffers):
+    """Logged name -> name in the answer: the n-th device of the log is the n-th of the answer, and a
+    suffix that says how it was allocated (_Mapped) is dropped. Row-split buffers have no counterpart."""
+    devices = sorted({re.sub("_Mapped$", "", b) for b in buffers if not is_host(b) and not b.endswith("_Split")})
+    found = {}
+    for buffer in buffers:
+        bare = re.sub("_Mapped$", "", buffer)
+        if bare in devices:
+            prefix = {"Metal": "MTL"}.get(re.sub(r"\d+$", "", bare), re.sub(r"\d+$", "", bare))
+            found[buffer] = f"{prefix}{devices.index(bare)}"
+    return found
 
 
 def total(part):
@@ -70,11 +85,8 @@ def fits(planner, cases):
     rows = chosen(cases, "dry_run", "fit")
     for case, answer in zip(rows, planner.ask([c.request for c in rows])):
         want, got = case.measured["fit"], value(answer, "fit") or {}
-        if want["n_gpu_layers"] < 0:  # nothing had to be changed
-            same = refused(answer) is None and got.get("n_gpu_layers", -1) < 0
-        else:
-            same = all(got.get(k) == want[k] for k in ("ctx_size", "n_gpu_layers"))
-            moved.add(case, "fitted", "see fit", got.get("override_tensor", []) == want["override_tensor"])
+        same = all(got.get(k) == want[k] for k in ("ctx_size", "n_gpu_layers"))
+        moved.add(case, "fitted", "others", got.get("override_tensor", []) == want["override_tensor"])
         sizes.add(case, "fitted", f'-c {got.get("ctx_size")} -ngl {got.get("n_gpu_layers")}', same)
     return [sizes, moved]
 
@@ -96,17 +108,20 @@ def logs(planner, cases):
         if m.get("recurrent") and case.serves(states.name):
             states.add(case, buffers.get("recurrent_bytes") if buffers else None, case.printed("recurrent"), why=why)
         for printed, field, figure in (("model", "model_bytes", model), ("compute", "compute_bytes", compute)):
-            predicted = buffers.get(field)
-            for device, bytes_ in (m.get(printed) or {}).items():
+            predicted, sizes = buffers.get(field), m.get(printed) or {}
+            names = device_names(sizes)
+            for device, bytes_ in sizes.items():
+                if device.endswith("_Split"):
+                    continue
                 target = figure if not is_host(device) else host if figure is compute else None
                 if target is None or not case.serves(target.name):
                     continue
-                name = "CPU" if is_host(device) else device
+                name = "CPU" if is_host(device) else names[device]
                 target.add(case, predicted.get(name, 0) if isinstance(predicted, dict) else None,
                            quantity(bytes_), why=why, part=device)
-        if m.get("beyond_buffers"):
+        if m.get("beyond_buffers"):  # right after the load: the scratch of a first long prompt comes later
             ledger = [r for r in value(answer, "ledger") or [] if r.get("device") == 0
-                      and r.get("component") == "runtime"]
+                      and r.get("component") == "runtime" and "scratch" not in r.get("item", "")]
             if ledger:
                 beyond.add(case, *(sum(r[k] for r in ledger) for k in ("low_bytes", "bytes", "high_bytes")),
                            case.printed("beyond_buffers"))

@@ -47,8 +47,7 @@ BufferPlan::Address BufferPlan::allocate(int64_t size) {
       const std::vector<Hole>& holes = chunks_[c].holes;
       if (holes.empty()) continue;
       const int64_t left = chunks_[c].top - holes.back().offset - size;
-      if (holes.back().size >= size &&
-          ((best < 0 && left > best) || (left >= 0 && left < best))) {
+      if (holes.back().size >= size && ((best < 0 && left > best) || (left >= 0 && left < best))) {
         best = left;
         chunk = int32_t(c);
         hole = holes.size() - 1;
@@ -118,8 +117,8 @@ void Allocator::give(TensorId id) {
       State& s = state_[size_t(source)];
       const Tensor& p = (*graph_)[source];
       // A view never qualifies: only a tensor that owns memory and is used here for the last time.
-      if (!s.held || p.output || s.uses != 1 || s.views != 0 || p.type != t.type ||
-          p.ne != t.ne || p.nb != t.nb) {
+      if (!s.held || p.output || s.uses != 1 || s.views != 0 || p.type != t.type || p.ne != t.ne ||
+          p.nb != t.nb) {
         continue;
       }
       state.buffer = s.buffer;

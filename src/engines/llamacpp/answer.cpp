@@ -25,7 +25,7 @@ ByteRange compute_range(const Shape& shape, int64_t bytes) {
 
 class RowWriter {
  public:
-  RowWriter(const Question& q, const PlanState& s) : q_(q), s_(s) {}
+  explicit RowWriter(const PlanState& s) : s_(s) {}
 
   // What a device holds; the last index is the host.
   void write(size_t d, Ledger& ledger, bool with_scratch) const {
@@ -46,9 +46,8 @@ class RowWriter {
     };
     const auto exactly = [](int64_t n) { return ByteRange::exactly(Bytes(n)); };
     const int64_t experts = b.placement.expert_bytes[d];
-    const int64_t tied = host || int16_t(d) != b.placement.output_device
-                             ? 0
-                             : b.placement.tied_copy_bytes;
+    const int64_t tied =
+        host || int16_t(d) != b.placement.output_device ? 0 : b.placement.tied_copy_bytes;
     add(Component::weights, "experts", exactly(experts), Basis::exact, kTensors,
         {"sum of the expert stacks on it", {}});
     add(Component::weights, "second copy of the tied embedding", exactly(tied), Basis::exact,
@@ -64,7 +63,8 @@ class RowWriter {
         {"cells x streams x bytes of K and V of its layers",
          {{"cells", cells}, {"streams", streams}}});
     add(Component::kv_cache, "sliding-window cache", exactly(b.sliding[d]), Basis::exact, kCache,
-        {"cells x streams x bytes of K and V; cells = window (x slots when shared) + ubatch, to 256",
+        {"cells x streams x bytes of K and V; cells = window (x slots when shared) + ubatch, to "
+         "256",
          {{"cells", double(b.size.sliding_cells)},
           {"streams", streams},
           {"window", double(s_.shape.window)},
@@ -76,8 +76,7 @@ class RowWriter {
     add(Component::kv_cache, "cache of the draft head", exactly(b.draft_cache[d]), Basis::exact,
         kCache);
 
-    const Basis basis =
-        family_of(s_.shape.architecture).checked ? Basis::derived : Basis::modelled;
+    const Basis basis = family_of(s_.shape.architecture).checked ? Basis::derived : Basis::modelled;
     add(Component::activations, "compute buffer", compute_range(s_.shape, b.compute[d]), basis,
         kGraph,
         {"high-water mark of the prompt graph",
@@ -100,8 +99,8 @@ class RowWriter {
     add(Component::runtime, "context and kernels of the backend", o.context, Basis::modelled,
         kDriver);
     if (with_scratch) {
-      add(Component::runtime, "scratch of ops at the first long prompt", o.scratch,
-          Basis::modelled, kDriver);
+      add(Component::runtime, "scratch of ops at the first long prompt", o.scratch, Basis::modelled,
+          kDriver);
     }
   }
 
@@ -118,7 +117,6 @@ class RowWriter {
   }
 
  private:
-  const Question& q_;
   const PlanState& s_;
 };
 
@@ -128,8 +126,7 @@ std::string allocation_error(const Question& q, const PlanState& s, size_t d) {
   if (backend != Backend::cuda && backend != Backend::rocm) return {};
   const Budget& b = s.budget;
   int64_t left = (s.device(q, d).free() - s.outside[d].context.likely).count();
-  for (const int64_t size :
-       {b.model[d], b.full[d], b.sliding[d], b.recurrent[d], b.compute[d]}) {
+  for (const int64_t size : {b.model[d], b.full[d], b.sliding[d], b.recurrent[d], b.compute[d]}) {
     if (size > left) {
       return "ggml_backend_cuda_buffer_type_alloc_buffer: allocating " + format_mib(Bytes(size)) +
              " MiB on device " + format_integer(int64_t(s.request.devices[d])) +
@@ -149,7 +146,7 @@ std::string binding_part(const PlanState& s, size_t d, Bytes room) {
 }  // namespace
 
 void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
-  const RowWriter writer(q, s);
+  const RowWriter writer(s);
   for (size_t d = 0; d <= s.devices(); ++d) {
     writer.write(d, a.need, true);
     writer.write(d, a.reserve, false);
@@ -174,7 +171,7 @@ void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
 std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) {
   std::vector<Requirement> list;
   Ledger ledger;
-  const RowWriter writer(q, s);
+  const RowWriter writer(s);
   for (size_t d = 0; d <= s.devices(); ++d) writer.write(d, ledger, true);
   for (size_t d = 0; d < s.devices(); ++d) {
     const Device& device = s.device(q, d);
@@ -197,8 +194,7 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
       if (s.fit_would_change && s.fit) {
         r.explanation += "; without -ngl, llama.cpp's fit would start it with " +
                          format_integer(s.fit->n_gpu_layers) + " of " +
-                         format_integer(int64_t(s.shape.layers.size()) + 1) +
-                         " layers on the GPUs";
+                         format_integer(int64_t(s.shape.layers.size()) + 1) + " layers on the GPUs";
         if (!s.fit->override_tensor.empty()) r.explanation += " and some experts on the CPU";
       }
     } else {
@@ -279,10 +275,9 @@ std::vector<LogLine> log_lines_of(const Question& q, const PlanState& s) {
     if (value == 0 && unit == "bytes") return;
     lines.push_back({std::move(line), double(value), std::string(unit)});
   };
-  const std::string host =
-      s.devices() > 0 && s.budgeter->backends().front().host_pinned
-          ? replace_all(device_name(q.hardware->backend, 0), "0", "") + "_Host"
-          : std::string("CPU");
+  const std::string host = s.devices() > 0 && s.budgeter->backends().front().host_pinned
+                               ? replace_all(device_name(q.hardware->backend, 0), "0", "") + "_Host"
+                               : std::string("CPU");
   for (size_t d = 0; d < s.devices(); ++d) {
     add(s.budgeter->backends()[d].name + " model buffer size", b.model[d]);
   }

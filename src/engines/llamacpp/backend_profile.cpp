@@ -72,8 +72,8 @@ int64_t metal_bytes(const Graph& graph, const Tensor& t, int64_t bytes) {
                      2 * m.ne[1] * m.ne[2] * m.ne[3]);
       const bool few = q.ne[1] < 20 && q.ne[0] % 32 == 0;
       const int64_t queries = few ? 1 : 8, keys = few ? 32 : 64;
-      bytes += round_up(ceil_div(q.ne[1], queries) * ceil_div(m.ne[0], keys) * m.ne[2] * m.ne[3],
-                        32);
+      bytes +=
+          round_up(ceil_div(q.ne[1], queries) * ceil_div(m.ne[0], keys) * m.ne[2] * m.ne[3], 32);
       return bytes + 4 * std::min<int64_t>(q.ne[1], 32) * q.ne[2] * q.ne[3] * 32 * (v.ne[0] + 2);
     }
     default: return bytes;

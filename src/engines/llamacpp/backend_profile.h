@@ -21,16 +21,16 @@ enum class NodeOrder { as_built, vulkan, metal };
 enum class ExtraBytes { none, cuda, metal };
 
 struct BackendProfile {
-  std::string name;               // "CUDA0"
+  std::string name;  // "CUDA0"
   int64_t alignment = 32;
-  int64_t largest_buffer = 0;     // 0 = no limit
+  int64_t largest_buffer = 0;  // 0 = no limit
   OpOffload offload = OpOffload::never;
   NodeOrder order = NodeOrder::as_built;
   ExtraBytes extra = ExtraBytes::none;
-  bool events = false;            // can overlap batches: pipeline copies
-  bool host_pinned = false;       // host buffers are allocated through it ("CUDA_Host")
+  bool events = false;       // can overlap batches: pipeline copies
+  bool host_pinned = false;  // host buffers are allocated through it ("CUDA_Host")
   bool cuda_copies_in_buffer = true;
-  int compute_capability = 0;     // of NVIDIA cards; decides which attention kernel runs
+  int compute_capability = 0;  // of NVIDIA cards; decides which attention kernel runs
 };
 
 // Bytes that the backend reserves for the result of an op.

@@ -27,8 +27,8 @@ Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rul
     : shape_(shape), gguf_(gguf), rules_(rules), request_(request) {
   for (const size_t i : request.devices) {
     const Device& device = hardware.devices[i];
-    backends_.push_back(device_profile(profile, hardware.backend, int(i),
-                                       device.gpu.compute_capability, rules));
+    backends_.push_back(
+        device_profile(profile, hardware.backend, int(i), device.gpu.compute_capability, rules));
     free_shares_.push_back(double(std::max<int64_t>(0, device.free().count())));
   }
   // Without devices the host's buffers are plain ones.
@@ -105,8 +105,8 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   input.output_device = b.placement.output_device;
   input.cpu = b.placement.cpu;
   // Remote devices cannot be named by a pin.
-  const bool remote =
-      count > 1 && backends_.front().offload == OpOffload::never && backends_.front().order == NodeOrder::as_built;
+  const bool remote = count > 1 && backends_.front().offload == OpOffload::never &&
+                      backends_.front().order == NodeOrder::as_built;
   input.full_offload = b.placement.full_offload && !remote;
   input.pins = pass == Pass::real;
   input.delta_one_token = rules_.delta_one_token;

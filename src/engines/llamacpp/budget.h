@@ -15,12 +15,12 @@ namespace vramwise::engines::llamacpp {
 struct Budget {
   Placement placement;
   ContextSize size;
-  int copies = 1;                  // pipeline copies of the inputs
+  int copies = 1;  // pipeline copies of the inputs
   int splits = 0, nodes = 0;
   // Of each device, the CPU last.
   std::vector<int64_t> model, full, sliding, recurrent, compute;
   std::vector<int64_t> draft_cache, draft_compute;  // of the draft head's own context
-  int64_t output = 0;              // logits in host memory
+  int64_t output = 0;                               // logits in host memory
 
   int64_t context(size_t device) const {
     return saturating_add(saturating_add(full[device], sliding[device]), recurrent[device]);

@@ -30,6 +30,8 @@ int64_t state_floats(const Shape& shape, MixerKind kind) {
     case MixerKind::rwkv:
       return plus(times(shape.rwkv.shifts, shape.hidden),
                   times(shape.hidden, shape.rwkv.head_size));
+    case MixerKind::lightning:
+      return times(times(shape.lightning.dim, shape.lightning.dim), shape.lightning.heads);
     case MixerKind::none:
     case MixerKind::attention:
     case MixerKind::latent: return 0;
@@ -37,15 +39,35 @@ int64_t state_floats(const Shape& shape, MixerKind kind) {
   return 0;
 }
 
+// Floats of a compressor's unfinished blocks: the cache's and the indexer's, keys and scores each.
+int64_t compressor_floats(const Shape& shape, const LayerShape& l) {
+  int64_t floats = times(l.state_rows, l.state_width);
+  if (l.indexer && l.compressed_by > 0) {
+    floats = plus(floats, times(l.state_rows, 2 * shape.indexer.dim));
+  }
+  return times(2, floats);
+}
+
+// Bytes of one compressed cell.
+int64_t compressed_cell_bytes(const Shape& shape, const LayerShape& l, const ContextSettings& s) {
+  int64_t bytes = bytes_of_row(s.type_k, l.key_dim);
+  if (l.indexer) bytes = plus(bytes, bytes_of_row(s.type_k, shape.indexer.dim));
+  return bytes;
+}
+
 // Bytes of one cell of a layer: keys, values, indexer keys.
 int64_t cell_bytes(const Shape& shape, const LayerShape& l, const ContextSettings& s) {
+  if (l.keys_only) return bytes_of_row(s.type_k, l.key_dim);
   if (l.mixer == MixerKind::latent && shape.latent.absorbed) {
     int64_t bytes = bytes_of_row(s.type_k, shape.latent.kv_rank + shape.latent.rope);
     if (l.indexer) bytes = plus(bytes, bytes_of_row(s.type_k, shape.indexer.dim));
     return bytes;
   }
   const int64_t values = s.flash ? times(l.kv_heads, l.value_dim) : shape.widest_value_row();
-  return plus(bytes_of_row(s.type_k, times(l.kv_heads, l.key_dim)), bytes_of_row(s.type_v, values));
+  int64_t bytes =
+      plus(bytes_of_row(s.type_k, times(l.kv_heads, l.key_dim)), bytes_of_row(s.type_v, values));
+  if (l.indexer) bytes = plus(bytes, bytes_of_row(s.type_k, shape.indexer.dim));
+  return bytes;
 }
 
 bool owns_cache(const Shape& shape, size_t layer) {
@@ -64,14 +86,17 @@ std::vector<LayerCache> layer_caches(const Shape& shape, const ContextSettings& 
     const bool draft_layer = int64_t(i) >= shape.trunk_layers;
     if (settings.draft_head && !draft_layer) continue;
     if (owns_cache(shape, i) || (settings.draft_head && l.cache_of == int32_t(i))) {
-      const int64_t cells =
-          times(size.streams, l.sliding ? size.sliding_cells : size.cells);
+      const int64_t cells = times(size.streams, l.sliding ? size.sliding_cells : size.cells);
       (l.sliding ? caches[i].sliding : caches[i].full) =
           times(cells, cell_bytes(shape, l, settings));
     }
+    if (l.compressed_by > 0) {
+      const int64_t cells = round_up(ceil_div(size.cells, l.compressed_by), 256);
+      caches[i].full = times(times(size.streams, cells), compressed_cell_bytes(shape, l, settings));
+    }
     if (!draft_layer) {
-      caches[i].recurrent =
-          times(times(kFloat, state_floats(shape, l.state())), times(size.sequences, snapshots));
+      const int64_t floats = plus(state_floats(shape, l.state()), compressor_floats(shape, l));
+      caches[i].recurrent = times(times(kFloat, floats), times(size.sequences, snapshots));
     }
   }
   return caches;
@@ -81,8 +106,11 @@ int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings,
                         std::span<const int16_t> layer_device, int16_t device) {
   int64_t bytes = 0;
   for (size_t i = 0; i < shape.layers.size(); ++i) {
-    if (layer_device[i] == device && owns_cache(shape, i) && !shape.layers[i].sliding) {
-      bytes = plus(bytes, cell_bytes(shape, shape.layers[i], settings));
+    const LayerShape& l = shape.layers[i];
+    if (layer_device[i] != device) continue;
+    if (owns_cache(shape, i) && !l.sliding) bytes = plus(bytes, cell_bytes(shape, l, settings));
+    if (l.compressed_by > 0) {
+      bytes = plus(bytes, compressed_cell_bytes(shape, l, settings) / l.compressed_by);
     }
   }
   return bytes;

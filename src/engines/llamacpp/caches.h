@@ -12,12 +12,10 @@
 namespace vramwise::engines::llamacpp {
 
 struct LayerCache {
-  int64_t full = 0;       // K and V over all cells, and indexer keys
+  int64_t full = 0;  // K and V over all cells, and indexer keys
   int64_t sliding = 0;
   int64_t recurrent = 0;
-  int64_t total() const {
-    return saturating_add(saturating_add(full, sliding), recurrent);
-  }
+  int64_t total() const { return saturating_add(saturating_add(full, sliding), recurrent); }
 };
 
 // One entry a layer of Shape::layers.

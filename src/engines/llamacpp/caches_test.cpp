@@ -82,10 +82,10 @@ TEST(Caches, BytesOfEveryCacheType) {
     GgmlType type;
     int64_t bytes_for_32;
   };
-  for (const Case& c : {Case{GgmlType::F32, 128}, Case{GgmlType::F16, 64}, Case{GgmlType::BF16, 64},
-                        Case{GgmlType::Q8_0, 34}, Case{GgmlType::Q5_1, 24}, Case{GgmlType::Q5_0, 22},
-                        Case{GgmlType::Q4_1, 20}, Case{GgmlType::Q4_0, 18},
-                        Case{GgmlType::IQ4_NL, 18}}) {
+  for (const Case& c :
+       {Case{GgmlType::F32, 128}, Case{GgmlType::F16, 64}, Case{GgmlType::BF16, 64},
+        Case{GgmlType::Q8_0, 34}, Case{GgmlType::Q5_1, 24}, Case{GgmlType::Q5_0, 22},
+        Case{GgmlType::Q4_1, 20}, Case{GgmlType::Q4_0, 18}, Case{GgmlType::IQ4_NL, 18}}) {
     s.type_k = s.type_v = c.type;
     EXPECT_EQ(total(shape, s), values / 32 * c.bytes_for_32);
   }

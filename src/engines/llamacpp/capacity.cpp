@@ -7,8 +7,8 @@
 namespace vramwise::engines::llamacpp {
 namespace {
 
-constexpr int64_t kMostSlots = 256;   // LLAMA_MAX_SEQ
-constexpr int64_t kCells = 256;       // contexts come in steps of this many tokens
+constexpr int64_t kMostSlots = 256;  // LLAMA_MAX_SEQ
+constexpr int64_t kCells = 256;      // contexts come in steps of this many tokens
 constexpr int kMostSteps = 12;
 
 class Search {

@@ -15,8 +15,8 @@ struct Capacity {
   int64_t longest_sequence = -1;
 };
 
-// Room of each device of the budget (the CPU last) for model, caches and compute buffers; a negative
-// entry is not limited.
+// Room of each device of the budget (the CPU last) for model, caches and compute buffers; a
+// negative entry is not limited.
 struct CapacityQuestion {
   ContextSettings context;
   PlacementSettings placement;

@@ -16,7 +16,8 @@ ContextSize context_size(const Shape& shape, const ContextSettings& settings, co
 
   const int64_t step = settings.flash ? rules.cell_padding_flash : rules.cell_padding_plain;
   n_ctx = round_up(n_ctx, step);
-  if (settings.unified) {
+  const bool unified = settings.unified && !shape.never_shares_cells;
+  if (unified) {
     size.cells = n_ctx;
     size.streams = 1;
   } else {
@@ -26,12 +27,11 @@ ContextSize context_size(const Shape& shape, const ContextSettings& settings, co
   }
   size.n_ctx = n_ctx;
 
-  const int64_t windows = settings.unified ? size.sequences : 1;
-  const int64_t wanted =
-      saturating_add(saturating_multiply(shape.window, windows), size.n_ubatch);
-  size.sliding_cells =
-      settings.swa_full ? size.cells
-                        : std::min(size.cells, round_up(std::min(size.cells, wanted), 256));
+  const int64_t windows = unified ? size.sequences : 1;
+  const int64_t wanted = saturating_add(saturating_multiply(shape.window, windows), size.n_ubatch);
+  size.sliding_cells = settings.swa_full
+                           ? size.cells
+                           : std::min(size.cells, round_up(std::min(size.cells, wanted), 256));
 
   const int64_t batch = std::min(n_ctx, size.n_ubatch);
   size.rows = settings.output_rows > 0 ? std::min(batch, settings.output_rows) : batch;

@@ -41,14 +41,15 @@ Options effective_options(const PlanState& s) {
 }
 
 // Flags without a negative form; false is their absence.
-constexpr std::array<std::string_view, 8> kBareFlags = {
-    "swa_full", "cpu_moe", "no_host", "embedding", "mlock", "rerank", "metrics", "backend_sampling"};
+constexpr std::array<std::string_view, 8> kBareFlags = {"swa_full",  "cpu_moe",         "no_host",
+                                                        "embedding", "mlock",           "rerank",
+                                                        "metrics",   "backend_sampling"};
 
 std::string joined(const json::Array& items) {
   std::string text;
   for (const json::Value& item : items) {
     if (!text.empty()) text += ",";
-    text += item.is_string() ? item.as_string()
+    text += item.is_string()    ? item.as_string()
             : item.is_integer() ? format_integer(item.as_integer())
                                 : format_number(item.as_double());
   }
@@ -81,8 +82,7 @@ std::string command_of(const Question& q, const PlanState& s) {
   }
   for (const json::Member& m : given.entries()) {
     if (m.key == "tool" || m.key == "n_outputs_max" || m.key == "n_rs_seq") continue;
-    const bool bare =
-        std::find(kBareFlags.begin(), kBareFlags.end(), m.key) != kBareFlags.end();
+    const bool bare = std::find(kBareFlags.begin(), kBareFlags.end(), m.key) != kBareFlags.end();
     if (bare && m.value.is_boolean() && !m.value.as_boolean()) continue;
     o.set(m.key, m.value.is_array() ? json::Value(joined(m.value.as_array())) : m.value);
   }
@@ -102,12 +102,13 @@ KvFacts kv_facts(const Question& q, const PlanState& s, const Assessment& a) {
   const Budget& b = s.budget;
   const size_t d = fullest_index(s, a);
   KvFacts kv;
-  kv.bytes_per_token = Bytes(
-      bytes_per_token(s.shape, s.request.context, b.placement.layer_device, int16_t(d)));
+  kv.bytes_per_token =
+      Bytes(bytes_per_token(s.shape, s.request.context, b.placement.layer_device, int16_t(d)));
   if (d < s.devices()) {
     const ByteRange beside = {
         Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.low,
-        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.likely + s.outside[d].scratch.likely,
+        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.likely +
+            s.outside[d].scratch.likely,
         Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.high + s.outside[d].scratch.high};
     const Bytes free = s.device(q, d).free(), bar = s.device(q, d).total_uncertainty;
     kv.available = {free - bar - beside.high, free - beside.likely, free + bar - beside.low};

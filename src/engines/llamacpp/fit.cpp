@@ -55,8 +55,7 @@ class Fitter {
     most_ctx_ = saturating_multiply(budgeter_.shape().train_ctx, streams_);
     if (question_.ctx_open) context_.n_ctx = most_ctx_;
     const bool known = measured_ != nullptr && !question_.ctx_open;
-    full_ = device_bytes(known ? *measured_
-                               : budgeter_.measure(context_, base_, Pass::measured));
+    full_ = device_bytes(known ? *measured_ : budgeter_.measure(context_, base_, Pass::measured));
     for (size_t i = 0; i < question_.free.size(); ++i) {
       targets_.push_back(question_.free[i].count() - question_.margin[i].count());
     }
@@ -146,8 +145,7 @@ class Fitter {
       for (int64_t i = layer; i < layer + s.partial; ++i) {
         const bool first = i == layer;
         const std::string text = overflow_pattern(i, first ? s.first : Kept::all_but_experts);
-        const int16_t device =
-            first && s.overflow >= 0 ? s.overflow : int16_t(devices_);
+        const int16_t device = first && s.overflow >= 0 ? s.overflow : int16_t(devices_);
         if (patterns != nullptr) {
           patterns->push_back(text + "=" + budgeter_.backends()[size_t(device)].name);
         }
@@ -166,8 +164,7 @@ class Fitter {
   // Next guess between a share that fits and one that does not, `delta` layers apart.
   int64_t step_between(int64_t delta, int64_t low, int64_t high, int64_t target) const {
     const int64_t headroom = high - low;
-    const int64_t guess =
-        headroom > 0 ? multiply_divide(delta, target - low, headroom) : delta - 1;
+    const int64_t guess = headroom > 0 ? multiply_divide(delta, target - low, headroom) : delta - 1;
     return std::clamp<int64_t>(guess, 1, delta - 1);
   }
 

@@ -11,8 +11,16 @@ namespace vramwise::engines::llamacpp {
 namespace {
 
 enum Order {
-  kSlots = 5, kBatch = 10, kCacheType = 20, kExperts = 30, kLayers = 40, kLength = 50,
-  kUsers = 55, kWeights = 60, kDevices = 70, kCard = 80,
+  kSlots = 5,
+  kBatch = 10,
+  kCacheType = 20,
+  kExperts = 30,
+  kLayers = 40,
+  kLength = 50,
+  kUsers = 55,
+  kWeights = 60,
+  kDevices = 70,
+  kCard = 80,
 };
 
 class Finder {
@@ -84,9 +92,9 @@ class Finder {
       changed.type_k = changed.type_v = *weights::ggml_type_from_name(type);
       if (!cache_refusal(s_.shape, changed).explanation.empty()) return;
       const std::string name(type);
-      LeverCandidate& lever = add("cache_type", order, "store the cache as " + name,
-                                  "--cache-type-k " + name + " --cache-type-v " + name,
-                                  std::move(cost));
+      LeverCandidate& lever =
+          add("cache_type", order, "store the cache as " + name,
+              "--cache-type-k " + name + " --cache-type-v " + name, std::move(cost));
       lever.options = {{"cache_type_k", json::Value(name)}, {"cache_type_v", json::Value(name)}};
       if (!c.flash) lever.options.push_back({"flash_attn", json::Value("on")});
     };
@@ -123,10 +131,10 @@ class Finder {
       return holds(p);
     });
     if (off > now) return;
-    LeverCandidate& c = add("n_gpu_layers", kLayers,
-                            "leave " + format_integer(off) + " of " + format_integer(every) +
-                                " layers on the CPU",
-                            "--n-gpu-layers " + format_integer(now - off), "much slower tokens");
+    LeverCandidate& c =
+        add("n_gpu_layers", kLayers,
+            "leave " + format_integer(off) + " of " + format_integer(every) + " layers on the CPU",
+            "--n-gpu-layers " + format_integer(now - off), "much slower tokens");
     c.options = {{"n_gpu_layers", json::Value(now - off)}};
   }
 
@@ -151,8 +159,10 @@ class Finder {
   void users() {
     const int64_t asked = q_.workload.concurrency.count();
     if (asked <= 1 || a_.users <= 0 || a_.users >= asked) return;
-    LeverCandidate& c = add("users", kUsers, "serve " + format_integer(a_.users) + " users at a time",
-                            "--parallel " + format_integer(a_.users), "fewer users");
+    LeverCandidate& c = add(
+        "users", kUsers,
+        "serve " + format_integer(a_.users) + (a_.users == 1 ? " user" : " users") + " at a time",
+        "--parallel " + format_integer(a_.users), "fewer users");
     c.changes_workload = true;
     c.workload = q_.workload;
     c.workload.concurrency = Sequences(a_.users);
@@ -163,22 +173,20 @@ class Finder {
     struct Step {
       std::string_view format, cost;
     };
-    static constexpr Step kSteps[] = {{"Q8_0", "no visible loss of quality"},
-                                      {"Q6_K", "hardly any loss of quality"},
-                                      {"Q5_K_M", "a small loss of quality"},
-                                      {"Q4_K_M", "some loss of quality"},
-                                      {"IQ4_XS", "some loss of quality"},
-                                      {"Q3_K_M", "a visible loss of quality"},
-                                      {"Q2_K", "a large loss of quality"}};
+    static constexpr Step kSteps[] = {
+        {"Q8_0", "no visible loss of quality"}, {"Q6_K", "hardly any loss of quality"},
+        {"Q5_K_M", "a small loss of quality"},  {"Q4_K_M", "some loss of quality"},
+        {"IQ4_XS", "some loss of quality"},     {"Q3_K_M", "a visible loss of quality"},
+        {"Q2_K", "a large loss of quality"}};
     const Bytes now = s_.gguf.tensor_bytes();
     int shown = 0;
     for (const Step& step : kSteps) {
       if (shown == 3) return;
       auto lighter = vramwise::weights::quantize(*q_.model, step.format);
       if (!lighter || lighter->tensor_bytes() * 100 > now * 97) continue;
-      LeverCandidate& c = add("weights", kWeights + shown,
-                              "use weights in " + std::string(step.format),
-                              "(a " + std::string(step.format) + " file)", std::string(step.cost));
+      LeverCandidate& c =
+          add("weights", kWeights + shown, "use weights in " + std::string(step.format),
+              "(the model's " + std::string(step.format) + " file)", std::string(step.cost));
       c.weights_format = std::string(step.format);
       ++shown;
     }
@@ -196,7 +204,8 @@ class Finder {
     if (q_.hardware->devices.empty()) return;
     const Bytes total = q_.hardware->devices.front().total;
     int shown = 0;
-    for (const std::string_view id : {"rtx-4090", "rtx-5090", "l40s", "rtx-pro-6000-ws", "h200-sxm"}) {
+    for (const std::string_view id :
+         {"rtx-4090", "rtx-5090", "l40s", "rtx-pro-6000-ws", "h200-sxm"}) {
       const auto gpu = catalog::find_gpu(id);
       if (!gpu || gpu->total <= total + GiB(2)) continue;
       LeverCandidate& c =

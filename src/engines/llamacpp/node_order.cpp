@@ -24,15 +24,15 @@ bool reads(const Graph& graph, TensorId user, TensorId source) {
 bool no_work(Op op) { return is_view(op) || op == Op::none; }
 
 // Expert routing, run as one kernel: these sequences stay together.
-constexpr Op kSoftmaxNormalised[] = {Op::soft_max, Op::reshape, Op::argsort, Op::view,
+constexpr Op kSoftmaxNormalised[] = {Op::soft_max, Op::reshape, Op::argsort,  Op::view,
                                      Op::get_rows, Op::reshape, Op::sum_rows, Op::clamp,
-                                     Op::div, Op::reshape};
-constexpr Op kSigmoidBiased[] = {Op::unary, Op::reshape, Op::add, Op::argsort, Op::view,
-                                 Op::get_rows, Op::reshape, Op::sum_rows, Op::clamp,
-                                 Op::div, Op::reshape};
+                                     Op::div,      Op::reshape};
+constexpr Op kSigmoidBiased[] = {Op::unary, Op::reshape,  Op::add,     Op::argsort,
+                                 Op::view,  Op::get_rows, Op::reshape, Op::sum_rows,
+                                 Op::clamp, Op::div,      Op::reshape};
 constexpr Op kSoftmax[] = {Op::soft_max, Op::reshape, Op::argsort, Op::view, Op::get_rows};
-constexpr Op kLateSoftmax[] = {Op::argsort, Op::view, Op::get_rows, Op::reshape, Op::soft_max,
-                               Op::reshape};
+constexpr Op kLateSoftmax[] = {Op::argsort, Op::view,     Op::get_rows,
+                               Op::reshape, Op::soft_max, Op::reshape};
 constexpr std::span<const Op> kRoutings[] = {kSoftmaxNormalised, kSigmoidBiased, kSoftmax,
                                              kLateSoftmax};
 
@@ -313,8 +313,8 @@ class MetalOrder {
       if (k + 1 < length && (uses_[size_t(id)] != 1 || t.output)) return false;
       if (k == 0) continue;
       const TensorId before = nodes_[size_t(first + k - 1)];
-      const bool fed = (t.sources > 0 && t.source[0] == before) ||
-                       (t.sources > 1 && t.source[1] == before);
+      const bool fed =
+          (t.sources > 0 && t.source[0] == before) || (t.sources > 1 && t.source[1] == before);
       if (!fed || t.ne != g_[before].ne) return false;
     }
     return true;

@@ -68,7 +68,8 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
       p.repacked_bytes = saturating_add(p.repacked_bytes, t.bytes().count());
     }
   };
-  // Row split: the rows of a matrix over all devices, in whole granules; the rest of the layer stays.
+  // Row split: the rows of a matrix over all devices, in whole granules; the rest of the layer
+  // stays.
   const bool by_rows = settings.split == SplitMode::row && devices > 1;
   const auto add_rows = [&](int16_t home, const GgufTensor& t, const FileTensor& f) {
     if (!by_rows || home == p.cpu || t.extent[1] <= 1 || t.extent[2] > 1) return add(home, t, f);
@@ -88,8 +89,8 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
     for (const PlacementSettings::Override& o : settings.overrides) {
       if (o.pattern.search(t.name)) return o.device;
     }
-    const bool moe_layer = settings.cpu_moe_layers < 0 ||
-                           (t.layer >= 0 && t.layer < settings.cpu_moe_layers);
+    const bool moe_layer =
+        settings.cpu_moe_layers < 0 || (t.layer >= 0 && t.layer < settings.cpu_moe_layers);
     return moe_layer && f.expert_stack ? p.cpu : int16_t(-1);
   };
 
@@ -125,8 +126,8 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
     } else {
       add(device, t, f);
     }
-    const bool used_twice = f.token_embedding && shape.tied_head &&
-                            (p.output_device != p.cpu || family.output_first);
+    const bool used_twice =
+        f.token_embedding && shape.tied_head && (p.output_device != p.cpu || family.output_first);
     if (used_twice) {
       add(p.output_device, t, f);
       if (p.output_device != p.cpu) {

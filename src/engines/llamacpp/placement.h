@@ -23,12 +23,12 @@ struct PlacementSettings {
   SplitMode split = SplitMode::layer;
   std::vector<double> tensor_split;  // empty: by free memory
   int64_t main_gpu = 0;
-  int64_t cpu_moe_layers = 0;        // expert stacks of so many layers stay on the CPU; -1 = all
+  int64_t cpu_moe_layers = 0;  // expert stacks of so many layers stay on the CPU; -1 = all
   struct Override {
     Pattern pattern;
-    int16_t device;                  // index into the devices; the CPU after them
+    int16_t device;  // index into the devices; the CPU after them
   };
-  std::vector<Override> overrides;   // first hit wins
+  std::vector<Override> overrides;  // first hit wins
   bool repack = true;
   bool mmap = true;
 
@@ -36,15 +36,15 @@ struct PlacementSettings {
 };
 
 struct Placement {
-  int16_t cpu = 0;                       // index of the CPU, after the devices
+  int16_t cpu = 0;  // index of the CPU, after the devices
   std::vector<int16_t> layer_device;
   int16_t output_device = 0;
   bool full_offload = false;
-  WeightTable weights;                   // with devices
-  std::vector<int64_t> model_bytes;      // of each device, the CPU last; tensors padded
-  std::vector<int64_t> expert_bytes;     // the part of routed experts
-  int64_t tied_copy_bytes = 0;           // second copy of a tied embedding on a device
-  int64_t repacked_bytes = 0;            // private copies of CPU weights in another order
+  WeightTable weights;                // with devices
+  std::vector<int64_t> model_bytes;   // of each device, the CPU last; tensors padded
+  std::vector<int64_t> expert_bytes;  // the part of routed experts
+  int64_t tied_copy_bytes = 0;        // second copy of a tied embedding on a device
+  int64_t repacked_bytes = 0;         // private copies of CPU weights in another order
 };
 
 // `shares` are the weights of the devices (tensor split, or free memory), one for each.

@@ -106,8 +106,8 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   s.notes.append(s.gguf.notes);
   TRY_ASSIGN(s.shape, shape_of(*q.model, s.gguf, s.notes));
   TRY_ASSIGN(s.request, read_request(q, s.shape, s.rules, s.notes));
-  s.budgeter = std::make_unique<Budgeter>(s.shape, s.gguf, s.rules, s.profile, *q.hardware,
-                                          s.request);
+  s.budgeter =
+      std::make_unique<Budgeter>(s.shape, s.gguf, s.rules, s.profile, *q.hardware, s.request);
   if (s.request.placement.split == SplitMode::tensor) {
     s.notes.assume("tensor_split_even",
                    "Split mode tensor: weights and caches are taken to be shared evenly.",
@@ -130,8 +130,8 @@ std::vector<Refusal> refusals_of(const PlanState& s) {
   }
   constexpr int64_t kMostSlots = 256;  // LLAMA_MAX_SEQ
   if (c.sequences > kMostSlots) {
-    refusals.push_back({"slots", "n_seq_max must be <= 256",
-                        "llama.cpp serves at most 256 sequences at a time."});
+    refusals.push_back(
+        {"slots", "n_seq_max must be <= 256", "llama.cpp serves at most 256 sequences at a time."});
   }
   if (s.request.placement.split == SplitMode::tensor && !c.flash) {
     refusals.push_back({"split_mode", "SPLIT_MODE_TENSOR requires flash_attn to be enabled",

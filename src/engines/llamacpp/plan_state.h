@@ -19,12 +19,12 @@ struct PlanState {
   weights::GgufModel gguf;
   Shape shape;
   Request request;
-  std::unique_ptr<Budgeter> budgeter;   // refers to the parts above
+  std::unique_ptr<Budgeter> budgeter;  // refers to the parts above
   Budget budget;
-  std::vector<Outside> outside;         // of each device
+  std::vector<Outside> outside;  // of each device
   std::optional<Fit> fit;
-  bool fit_decides = false;             // the placement or context shown is fit's choice
-  bool fit_would_change = false;        // fit would run it otherwise than shown
+  bool fit_decides = false;       // the placement or context shown is fit's choice
+  bool fit_would_change = false;  // fit would run it otherwise than shown
   Notes notes;
 
   size_t devices() const { return budgeter->devices(); }
@@ -45,6 +45,7 @@ std::vector<Requirement> requirements_of(const Question& question, const PlanSta
 std::vector<LogLine> log_lines_of(const Question& question, const PlanState& state);
 Buffers buffers_of(const Question& question, const PlanState& state);
 
-std::vector<LeverCandidate> lever_candidates(const Question& question, const Assessment& assessment);
+std::vector<LeverCandidate> lever_candidates(const Question& question,
+                                             const Assessment& assessment);
 
 }  // namespace vramwise::engines::llamacpp

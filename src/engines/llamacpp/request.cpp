@@ -16,8 +16,8 @@ constexpr int64_t kMostBatch = int64_t{1} << 24;
 constexpr int64_t kMostSlots = int64_t{1} << 16;
 constexpr int64_t kMostLayers = int64_t{1} << 20;
 
-constexpr std::array kCacheTypes = {GgmlType::F32,  GgmlType::F16,  GgmlType::BF16,
-                                    GgmlType::Q8_0, GgmlType::Q4_0, GgmlType::Q4_1,
+constexpr std::array kCacheTypes = {GgmlType::F32,    GgmlType::F16,  GgmlType::BF16,
+                                    GgmlType::Q8_0,   GgmlType::Q4_0, GgmlType::Q4_1,
                                     GgmlType::IQ4_NL, GgmlType::Q5_0, GgmlType::Q5_1};
 
 Error bad_option(std::string_view name, std::string message) {
@@ -49,8 +49,8 @@ Result<Flash> flash_mode(const Options& options, const Rules& rules) {
     if (mode == off) return Flash::off;
   }
   if (mode == "auto" || mode == "-1") return Flash::automatic;
-  return fail(bad_option("flash_attn", "flash_attn is '" + text->substr(0, 40) +
-                                           "', expected on, off or auto"));
+  return fail(bad_option("flash_attn",
+                         "flash_attn is '" + text->substr(0, 40) + "', expected on, off or auto"));
 }
 
 // -ngl: a number, "auto" or "all".
@@ -78,9 +78,9 @@ Result<int16_t> buffer_index(std::string_view name, const Request& r, Backend ba
   for (size_t i = 0; i < r.devices.size(); ++i) {
     if (to_lower(device_name(backend, r.devices[i])) == wanted) return int16_t(i);
   }
-  return fail(bad_option("override_tensor", "unknown buffer type '" +
-                                                std::string(name.substr(0, 40)) + "'")
-                  .hint("buffers: CPU and the devices of the plan, such as CUDA0"));
+  return fail(
+      bad_option("override_tensor", "unknown buffer type '" + std::string(name.substr(0, 40)) + "'")
+          .hint("buffers: CPU and the devices of the plan, such as CUDA0"));
 }
 
 Result<bool> read_overrides(const Options& options, Backend backend, Request& r) {
@@ -100,8 +100,8 @@ Result<bool> read_overrides(const Options& options, Backend backend, Request& r)
     for (const std::string_view part : split(entry, ',')) {
       const size_t equal = part.rfind('=');
       if (equal == std::string_view::npos) {
-        return fail(bad_option("override_tensor", "'" + std::string(part.substr(0, 60)) +
-                                                      "' is not REGEX=BUFFER"));
+        return fail(bad_option("override_tensor",
+                               "'" + std::string(part.substr(0, 60)) + "' is not REGEX=BUFFER"));
       }
       auto pattern = Pattern::compile(part.substr(0, equal));
       if (!pattern) {
@@ -166,10 +166,10 @@ Result<bool> read_devices(const Question& q, Request& r) {
     if (r.placement.main_gpu < 0) {
       r.devices.clear();
     } else if (size_t(r.placement.main_gpu) >= r.devices.size()) {
-      return fail(bad_option("main_gpu", "invalid value for main_gpu: " +
-                                             format_integer(r.placement.main_gpu) +
-                                             " (available devices: " +
-                                             format_integer(int64_t(r.devices.size())) + ")"));
+      return fail(bad_option(
+          "main_gpu", "invalid value for main_gpu: " + format_integer(r.placement.main_gpu) +
+                          " (available devices: " + format_integer(int64_t(r.devices.size())) +
+                          ")"));
     } else {
       r.devices = {r.devices[size_t(r.placement.main_gpu)]};
     }
@@ -216,9 +216,9 @@ Result<bool> read_context(const Question& q, const Shape& shape, const Rules& ru
   } else if (q.workload.given()) {
     const int64_t length = sequence > 0 ? sequence : shape.train_ctx;
     c.n_ctx = std::min(kMostContext, saturating_multiply(length, std::max<int64_t>(1, users)));
-    notes.assume("context_from_workload",
-                 "The context holds every user's whole sequence: --ctx-size " +
-                     format_integer(c.n_ctx));
+    notes.assume(
+        "context_from_workload",
+        "The context holds every user's whole sequence: --ctx-size " + format_integer(c.n_ctx));
   } else {
     c.n_ctx = rules.default_ctx;
   }
@@ -295,9 +295,8 @@ bool has_flash_kernel(const Shape& shape, Backend backend) {
                                     {192, 128}, {320, 256}, {512, 512}, {576, 512}};
   return std::all_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& l) {
     if (!l.keeps_attention()) return true;
-    return std::any_of(std::begin(kHeads), std::end(kHeads), [&](const Pair& p) {
-      return p.k == l.key_dim && p.v == l.value_dim;
-    });
+    return std::any_of(std::begin(kHeads), std::end(kHeads),
+                       [&](const Pair& p) { return p.k == l.key_dim && p.v == l.value_dim; });
   });
 }
 
@@ -344,9 +343,8 @@ Result<Request> read_request(const Question& q, const Shape& shape, const Rules&
   if (rows) {
     r.context.output_rows = *rows;
   } else if (rules.rows_follow_tool && r.is_server()) {
-    r.context.output_rows = embedding.value_or(false)
-                                ? r.context.n_batch
-                                : r.context.sequences * (1 + r.draft_tokens);
+    r.context.output_rows =
+        embedding.value_or(false) ? r.context.n_batch : r.context.sequences * (1 + r.draft_tokens);
   }
   return r;
 }

@@ -19,20 +19,20 @@ namespace vramwise::engines::llamacpp {
 struct Request {
   ContextSettings context;
   PlacementSettings placement;
-  std::vector<size_t> devices;      // of the hardware, in the program's order
+  std::vector<size_t> devices;  // of the hardware, in the program's order
   bool op_offload = true;
 
-  bool ctx_given = false;           // by an option or by the workload
-  bool layers_given = false;        // -ngl, -ts, -ot or their like: fit keeps its hands off
+  bool ctx_given = false;     // by an option or by the workload
+  bool layers_given = false;  // -ngl, -ts, -ot or their like: fit keeps its hands off
   bool slots_given = false;
   bool rows_given = false;
 
   bool fit = true;
   int64_t fit_ctx = 4096;
-  std::vector<Bytes> fit_margin;    // one for each device
+  std::vector<Bytes> fit_margin;  // one for each device
 
-  int64_t draft_tokens = 0;         // speculative tokens of a step
-  bool draft_head = false;          // the model's own MTP layer drafts
+  int64_t draft_tokens = 0;  // speculative tokens of a step
+  bool draft_head = false;   // the model's own MTP layer drafts
   weights::GgmlType draft_type_k = weights::GgmlType::F16;
   weights::GgmlType draft_type_v = weights::GgmlType::F16;
 

@@ -12,33 +12,33 @@ namespace vramwise::engines::llamacpp {
 struct Rules {
   int build = 0;
   // graphs
-  bool fused_glu = true;             // gate and up combined by one op
-  bool cache_index_inputs = true;    // caches written by index; before: by copy
-  bool value_before_key = true;      // order in which q, k, v enter the graph
-  bool mask_rows_exact = true;       // before: padded to 64
-  bool embeddings_leaf = true;       // an input for embeddings, used or not
+  bool fused_glu = true;           // gate and up combined by one op
+  bool cache_index_inputs = true;  // caches written by index; before: by copy
+  bool value_before_key = true;    // order in which q, k, v enter the graph
+  bool mask_rows_exact = true;     // before: padded to 64
+  bool embeddings_leaf = true;     // an input for embeddings, used or not
   bool rotates_quantised_cache = true;
-  bool mask_half = true;             // before: an F32 input, cast on the device
-  bool late_row_selection = true;    // some families pick the output rows after the last norm
-  bool delta_one_token = true;       // gated delta rule as one op: one token, many tokens
+  bool mask_half = true;           // before: an F32 input, cast on the device
+  bool late_row_selection = true;  // some families pick the output rows after the last norm
+  bool delta_one_token = true;     // gated delta rule as one op: one token, many tokens
   bool delta_many_tokens = true;
   // contexts
-  bool rows_follow_tool = true;      // the server reserves one logit row a sequence
-  int cell_padding_flash = 256;      // cells of a stream are a multiple of this
+  bool rows_follow_tool = true;  // the server reserves one logit row a sequence
+  int cell_padding_flash = 256;  // cells of a stream are a multiple of this
   int cell_padding_plain = 256;
   // defaults of the tools
-  bool flash_auto = true;            // before: off
-  bool auto_slots = true;            // the server: four slots that share cells
-  bool fits_by_default = true;       // --fit
-  bool all_layers_by_default = true; // -ngl; before: none, except on Metal
-  int64_t default_ctx = 0;           // 0 = the trained context
+  bool flash_auto = true;             // before: off
+  bool auto_slots = true;             // the server: four slots that share cells
+  bool fits_by_default = true;        // --fit
+  bool all_layers_by_default = true;  // -ngl; before: none, except on Metal
+  int64_t default_ctx = 0;            // 0 = the trained context
   // placement
-  bool output_layer_first = true;    // -ngl 1 is the output layer
+  bool output_layer_first = true;  // -ngl 1 is the output layer
   // backends
-  bool cuda_copies_in_buffer = true; // f16 copies of K and V are part of the op
+  bool cuda_copies_in_buffer = true;  // f16 copies of K and V are part of the op
   bool vulkan_reorders = true;
   bool vulkan_events = true;
-  bool metal_extras = true;          // extra bytes, reordering and op offload on Metal
+  bool metal_extras = true;  // extra bytes, reordering and op offload on Metal
 };
 
 // Rules of one build out of the engine's profile ("rules": {"fused_glu": 5776, …}: the first build

@@ -18,8 +18,8 @@ bool readable(const Graph& graph, const Tensor& t, int16_t device) {
 }
 
 // Where a tensor must be because of what it shows or which weight it reads; -1 = open.
-int16_t fixed_device(const Graph& graph, const Tensor& t,
-                     std::span<const BackendProfile> backends, bool op_offload) {
+int16_t fixed_device(const Graph& graph, const Tensor& t, std::span<const BackendProfile> backends,
+                     bool op_offload) {
   const int16_t memory = owner(graph, t).memory;
   if (memory >= 0) return memory;
   const int16_t cpu = int16_t(backends.size() - 1);
@@ -118,8 +118,8 @@ void Scheduler::split(Graph& graph, int16_t cpu, int copies) {
         if (s.device == current || readable(graph, s, current)) continue;
         // Weights pulled over are copied one at a time, so that their memory can be reused.
         const bool pulled = s.weight && s.memory >= 0;
-        const bool full = splits_.back().inputs.size() >= room() &&
-                          copy_of(op.source[i], current) == kNoTensor;
+        const bool full =
+            splits_.back().inputs.size() >= room() && copy_of(op.source[i], current) == kNoTensor;
         cut = pulled || full;
       }
     }

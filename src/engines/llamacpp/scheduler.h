@@ -45,7 +45,7 @@ class Scheduler {
 
   Result result_;
   std::vector<Split> splits_;
-  std::vector<TensorId> copies_;      // first copy of a tensor on a device
+  std::vector<TensorId> copies_;  // first copy of a tensor on a device
   std::vector<TensorId> graph_inputs_;
   std::vector<TensorId> ops_;
   std::vector<size_t> input_room_;

@@ -110,7 +110,7 @@ struct Reader {
     l.qk_norm = a.qk_norm;
     if (file.has(Slot::attn_q_norm, i)) {
       l.qk_norm = file.extent(Slot::attn_q_norm, i, 0) == a.key_dim ? model::QkNorm::per_head
-                                                                   : model::QkNorm::full_width;
+                                                                    : model::QkNorm::full_width;
     }
   }
 
@@ -153,8 +153,7 @@ struct Reader {
       return MixerKind::mamba2;
     }
     if (const auto* m = std::get_if<model::GatedDeltaState>(&block.state)) {
-      s = {m->conv_kernel, m->value_heads * m->value_dim, m->key_dim, m->value_heads,
-           m->key_heads};
+      s = {m->conv_kernel, m->value_heads * m->value_dim, m->key_dim, m->value_heads, m->key_heads};
       return MixerKind::delta;
     }
     if (const auto* m = std::get_if<model::KimiDeltaState>(&block.state)) {
@@ -164,6 +163,10 @@ struct Reader {
     if (const auto* m = std::get_if<model::ShortConvState>(&block.state)) {
       shape.short_conv = m->conv_kernel;
       return MixerKind::short_conv;
+    }
+    if (const auto* m = std::get_if<model::LightningState>(&block.state)) {
+      shape.lightning = {m->heads, m->head_dim};
+      return MixerKind::lightning;
     }
     if (const auto* m = std::get_if<model::RwkvState>(&block.state)) {
       Shape::Rwkv& r = shape.rwkv;
@@ -207,6 +210,28 @@ struct Reader {
     l.ffn_relu_squared = family.relu_squared;
   }
 
+  // Caches beside the mixer's own.
+  void extra_caches(const model::Layer& given, int32_t i, LayerShape& l) const {
+    for (const model::CacheLayout& cache : given.caches) {
+      if (const auto* k = std::get_if<model::IndexerKeys>(&cache)) {
+        l.indexer = true;
+        if (shape.indexer.dim == 0) shape.indexer.dim = k->key_dim;
+      } else if (const auto* w = std::get_if<model::SharedKeyWindow>(&cache)) {
+        l.keys_only = l.sliding = true;
+        l.kv_heads = 1;
+        l.key_dim = l.value_dim = w->head_dim;
+        l.cache_of = i;
+        shape.window = std::max(shape.window, w->window);
+      } else if (const auto* c = std::get_if<model::CompressedAttention>(&cache)) {
+        // Blocks of 4 tokens overlap, so that two of them are unfinished, each twice as wide.
+        const bool overlaps = c->ratio == 4;
+        l.compressed_by = c->ratio;
+        l.state_rows = overlaps ? 2 * c->ratio : c->ratio;
+        l.state_width = overlaps ? 2 * c->head_dim : c->head_dim;
+      }
+    }
+  }
+
   LayerShape layer(const model::Layer& given, int32_t i) const {
     LayerShape l;
     l.mixer = MixerKind::none;
@@ -218,6 +243,7 @@ struct Reader {
         (l.mixer == MixerKind::none ? l.mixer : l.second) = kind;
       }
     }
+    extra_caches(given, i, l);
     feed_forward(given.feed_forward, i, l);
     l.norm = given.norm;
     l.pre_norm = file.has(Slot::attn_norm, i);
@@ -239,9 +265,8 @@ bool Shape::has_sliding() const {
 }
 
 bool Shape::has_state() const {
-  return std::any_of(layers.begin(), layers.end(), [](const LayerShape& l) {
-    return l.state() >= MixerKind::mamba1;
-  });
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerShape& l) { return l.state() >= MixerKind::mamba1; });
 }
 
 bool Shape::has_attention() const {
@@ -300,11 +325,12 @@ Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf
   const Reader reader{model, file, family, shape};
   for (size_t i = 0; i < layers; ++i) {
     const bool trunk = i < model.layers.size();
-    const model::Layer& layer =
-        trunk ? model.layers[i] : model.mtp_layers[i - model.layers.size()];
+    const model::Layer& layer = trunk ? model.layers[i] : model.mtp_layers[i - model.layers.size()];
     shape.layers.push_back(reader.layer(layer, int32_t(i)));
   }
   shape.mtp_caches = family.mtp_caches;
+  shape.never_shares_cells = std::any_of(shape.layers.begin(), shape.layers.end(),
+                                         [](const LayerShape& l) { return l.compressed_by > 0; });
   shape.embedding_scaled = model.embedding_scaled;
   shape.logit_softcap = model.logit_softcap;
   shape.residual_scaled = family.residual_scaled;

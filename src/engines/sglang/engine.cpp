@@ -13,9 +13,11 @@ namespace {
 
 constexpr std::string_view kPools = "sglang model_executor/pool_configurator.py";
 
-void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens, int64_t need_requests, Assessment& a) {
-  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes, Basis basis,
-                       std::string_view words, std::vector<Operand> operands, std::string_view source) {
+void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens,
+              int64_t need_requests, Assessment& a) {
+  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes,
+                       Basis basis, std::string_view words, std::vector<Operand> operands,
+                       std::string_view source) {
     LedgerRow l;
     l.device = device;
     l.component = component;
@@ -34,30 +36,41 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
       row(*ledger, Component::weights, to_string(WeightItem(i)),
           {part - Bytes(int64_t(double((r.weights.likely - r.weights.low).count()) * share)), part,
            part + Bytes(int64_t(double((r.weights.high - r.weights.likely).count()) * share))},
-          Basis::derived, "this rank's share of the tensors, as loaded", {{"tp_size", double(s.tensor)}}, "sglang layers");
+          Basis::derived, "this rank's share of the tensors, as loaded",
+          {{"tp_size", double(s.tensor)}}, "sglang layers");
     }
     row(*ledger, Component::runtime, "CUDA context and communication", s.before, Basis::modelled,
         "gone before the weights are loaded", {}, "public server logs");
-    row(*ledger, Component::runtime, "CUDA graphs", {r.graphs / 4, r.graphs, r.graphs * 2}, Basis::modelled,
-        "captured batch x bytes", {{"batch", double(s.graph_batch)}}, "sglang server_args.py");
-    row(*ledger, Component::activations, "prefill of one chunk", {r.activations / 2, r.activations, r.activations * 3 / 2},
-        Basis::modelled, "chunk tokens x bytes", {{"tokens", double(s.chunk)}}, "sglang server_args.py");
+    row(*ledger, Component::runtime, "CUDA graphs", {r.graphs / 4, r.graphs, r.graphs * 2},
+        Basis::modelled, "captured batch x bytes", {{"batch", double(s.graph_batch)}},
+        "sglang server_args.py");
+    row(*ledger, Component::activations, "prefill of one chunk",
+        {r.activations / 2, r.activations, r.activations * 3 / 2}, Basis::modelled,
+        "chunk tokens x bytes", {{"tokens", double(s.chunk)}}, "sglang server_args.py");
     if (ledger == &a.need) continue;
     row(*ledger, Component::kv_cache, "token pool", ByteRange::exactly(r.full_pool), Basis::derived,
         "(tokens + page) x bytes_per_token",
-        {{"tokens", double(r.tokens)}, {"page", double(s.page)}, {"bytes_per_token", double(r.cells.real_full)}}, kPools);
-    row(*ledger, Component::kv_cache, "window pool", ByteRange::exactly(r.window_pool), Basis::derived,
-        "(tokens x ratio + page) x bytes_per_token",
+        {{"tokens", double(r.tokens)},
+         {"page", double(s.page)},
+         {"bytes_per_token", double(r.cells.real_full)}},
+        kPools);
+    row(*ledger, Component::kv_cache, "window pool", ByteRange::exactly(r.window_pool),
+        Basis::derived, "(tokens x ratio + page) x bytes_per_token",
         {{"tokens", double(r.window_tokens)}, {"bytes_per_token", double(r.cells.window)}}, kPools);
-    row(*ledger, Component::kv_cache, "state slots", ByteRange::exactly(r.state_pool), Basis::derived,
-        "(slots + 1) x bytes_per_slot", {{"slots", double(r.state_slots)}, {"bytes_per_slot", double(r.cells.state)}}, kPools);
+    row(*ledger, Component::kv_cache, "state slots", ByteRange::exactly(r.state_pool),
+        Basis::derived, "(slots + 1) x bytes_per_slot",
+        {{"slots", double(r.state_slots)}, {"bytes_per_slot", double(r.cells.state)}}, kPools);
   }
   const int64_t window = std::min(need_tokens, r.cells.longest_window + s.chunk);
-  const Bytes cache = (Bytes(r.cells.real_full) * need_tokens + Bytes(r.cells.window) * window + Bytes(r.cells.state) * s.slots_per_request) *
+  const Bytes cache = (Bytes(r.cells.real_full) * need_tokens + Bytes(r.cells.window) * window +
+                       Bytes(r.cells.state) * s.slots_per_request) *
                       need_requests;
-  row(a.need, Component::kv_cache, "cache of the sequences", ByteRange::exactly(cache), Basis::derived,
-      "requests x (tokens x bytes_per_token + windows + states)",
-      {{"requests", double(need_requests)}, {"tokens", double(need_tokens)}, {"bytes_per_token", double(r.cells.real_full)}}, kPools);
+  row(a.need, Component::kv_cache, "cache of the sequences", ByteRange::exactly(cache),
+      Basis::derived, "requests x (tokens x bytes_per_token + windows + states)",
+      {{"requests", double(need_requests)},
+       {"tokens", double(need_tokens)},
+       {"bytes_per_token", double(r.cells.real_full)}},
+      kPools);
 }
 
 void refuse(const Question& q, const Setup& s, Assessment& a) {
@@ -68,17 +81,21 @@ void refuse(const Question& q, const Setup& s, Assessment& a) {
   }
   const int64_t wanted = s.tensor * s.pipeline * (s.data_attention ? 1 : s.data);
   if (wanted > have) {
-    a.refusals.push_back({"devices", "", "the parallel sizes ask for " + format_integer(wanted) + " devices, " +
-                                             format_integer(have) + " are given"});
+    a.refusals.push_back({"devices", "",
+                          "the parallel sizes ask for " + format_integer(wanted) + " devices, " +
+                              format_integer(have) + " are given"});
   }
   for (const model::Layer& layer : q.model->layers) {
     for (const model::Mixer& mixer : layer.mixers) {
       const auto* block = std::get_if<model::AttentionBlock>(&mixer);
       const auto* latent = std::get_if<model::LatentBlock>(&mixer);
-      const int64_t heads = block ? block->query_heads : latent ? latent->query_heads : s.attention_ranks;
+      const int64_t heads = block    ? block->query_heads
+                            : latent ? latent->query_heads
+                                     : s.attention_ranks;
       if (heads % s.attention_ranks != 0) {
-        a.refusals.push_back({"tensor_parallel", "", format_integer(heads) + " attention heads cannot be split over " +
-                                                         format_integer(s.attention_ranks) + " ranks"});
+        a.refusals.push_back({"tensor_parallel", "",
+                              format_integer(heads) + " attention heads cannot be split over " +
+                                  format_integer(s.attention_ranks) + " ranks"});
         return;
       }
     }
@@ -104,10 +121,13 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   const int64_t cell = std::max<int64_t>(1, r.cells.full + r.cells.window);
   pool.needed = ByteRange::exactly(Bytes(cell * s.page));
   pool.available = r.budget;
-  const double least = 1 - double(r.free_after.likely.count()) / double(std::max<int64_t>(1, r.free_before.likely.count()));
-  pool.engine_error = "Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=" +
-                      format_fixed(r.fraction, 3) + ". Raise --mem-fraction-static above " + format_fixed(least, 3) +
-                      " (minimum viable = 1 - available/pre = " + format_fixed(least, 4) + ").";
+  const double least = 1 - double(r.free_after.likely.count()) /
+                               double(std::max<int64_t>(1, r.free_before.likely.count()));
+  pool.engine_error =
+      "Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=" +
+      format_fixed(r.fraction, 3) + ". Raise --mem-fraction-static above " +
+      format_fixed(least, 3) + " (minimum viable = 1 - available/pre = " + format_fixed(least, 4) +
+      ").";
   pool.explanation = "the fraction must hold the weights and at least one page of cache";
   a.requirements.push_back(pool);
 
@@ -124,7 +144,8 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
 
   if (!q.workload.given()) return;
   const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
-  const int64_t tokens = std::max<int64_t>(1, q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.context);
+  const int64_t tokens = std::max<int64_t>(
+      1, q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.context);
   Requirement serve;
   serve.kind = Requirement::Kind::workload;
   serve.device = device;
@@ -156,7 +177,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   if (q.hardware->devices.empty()) return a;
   const int64_t ranks = s.tensor * s.pipeline * (s.data_attention ? 1 : s.data);
   const auto count = int(std::min<int64_t>(ranks, int64_t(q.hardware->devices.size())));
-  const int64_t tokens = q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.context;
+  const int64_t tokens =
+      q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.context;
   const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
   RankPlan full;
   for (int i = 0; i < count; ++i) {
@@ -177,11 +199,14 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.kv.max_sequence_tokens = full.tokens;
   if (s.context > 0) a.kv.max_concurrency = double(full.tokens) / double(s.context);
   a.users = std::min(full.max_running, full.tokens / std::max<int64_t>(1, tokens));
-  a.longest_sequence = std::min(full.tokens / requests, std::max(s.context, q.model->max_positions));
+  a.longest_sequence =
+      std::min(full.tokens / requests, std::max(s.context, q.model->max_positions));
   a.log.push_back({"Load weight end. mem usage", double(full.weights.likely.count()), "bytes"});
   a.log.push_back({"KV Cache is allocated. #tokens", double(full.tokens), "tokens"});
-  if (full.window_tokens > 0) a.log.push_back({"swa_layer_tokens", double(full.window_tokens), "tokens"});
-  if (full.state_slots > 0) a.log.push_back({"max_mamba_cache_size", double(full.state_slots), "count"});
+  if (full.window_tokens > 0)
+    a.log.push_back({"swa_layer_tokens", double(full.window_tokens), "tokens"});
+  if (full.state_slots > 0)
+    a.log.push_back({"max_mamba_cache_size", double(full.state_slots), "count"});
   const Bytes left = full.free_after.likely - full.full_pool - full.window_pool - full.state_pool;
   a.log.push_back({"Memory pool end. avail mem", double(left.count()), "bytes"});
   a.log.push_back({"max_total_num_tokens", double(full.tokens), "tokens"});
@@ -198,7 +223,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   Options whole;
   whole.set("model_path", json::Value(q.model->id));
   for (const json::Member& m : line.entries()) whole.set(m.key, m.value);
-  a.command = launch_command("python -m sglang.launch_server", "", whole, q.settings.env, SwitchStyle::present);
+  a.command = launch_command("python -m sglang.launch_server", "", whole, q.settings.env,
+                             SwitchStyle::present);
   return a;
 }
 
@@ -207,8 +233,8 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   Notes notes;
   const auto s = read_setup(q, notes);
   if (!s || q.hardware->devices.empty()) return out;
-  const auto add = [&](std::string id, int order, std::string change, std::string option, std::string cost,
-                       std::vector<std::pair<std::string, json::Value>> options) {
+  const auto add = [&](std::string id, int order, std::string change, std::string option,
+                       std::string cost, std::vector<std::pair<std::string, json::Value>> options) {
     LeverCandidate c;
     c.id = std::move(id);
     c.order = order;
@@ -222,25 +248,30 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   const double now = fraction == nullptr ? 0 : fraction->as_double();
   for (const double f : {0.85, 0.9, 0.93}) {
     if (f > now + 0.01) {
-      add("mem_fraction_static", 10, "give weights and cache " + format_fixed(f * 100, 0) + " % of the free memory",
-          "--mem-fraction-static " + format_number(f), "less room for activations and graphs", {{"mem_fraction_static", json::Value(f)}});
+      add("mem_fraction_static", 10,
+          "give weights and cache " + format_fixed(f * 100, 0) + " % of the free memory",
+          "--mem-fraction-static " + format_number(f), "less room for activations and graphs",
+          {{"mem_fraction_static", json::Value(f)}});
       break;
     }
   }
   if (s->window_ratio > 0.2 && a.log.size() > 2) {
-    add("swa_full_tokens_ratio", 15, "keep a smaller pool for the sliding windows", "--swa-full-tokens-ratio 0.1",
-        "fewer concurrent requests", {{"swa_full_tokens_ratio", json::Value(0.1)}});
+    add("swa_full_tokens_ratio", 15, "keep a smaller pool for the sliding windows",
+        "--swa-full-tokens-ratio 0.1", "fewer concurrent requests",
+        {{"swa_full_tokens_ratio", json::Value(0.1)}});
   }
   if (s->element.numerator >= 2 * s->element.denominator) {
-    add("kv_cache_dtype", 30, "store the cache in fp8", "--kv-cache-dtype fp8_e4m3", "a small risk for accuracy",
-        {{"kv_cache_dtype", json::Value("fp8_e4m3")}});
+    add("kv_cache_dtype", 30, "store the cache in fp8", "--kv-cache-dtype fp8_e4m3",
+        "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8_e4m3")}});
   }
   if (s->chunk > 2048) {
-    add("chunked_prefill_size", 25, "read prompts in chunks of 2,048 tokens", "--chunked-prefill-size 2048", "slower prompt processing",
+    add("chunked_prefill_size", 25, "read prompts in chunks of 2,048 tokens",
+        "--chunked-prefill-size 2048", "slower prompt processing",
         {{"chunked_prefill_size", json::Value(2048)}});
   }
   if (s->graph_batch > 16) {
-    add("cuda_graph_max_bs_decode", 20, "capture graphs up to 16 sequences", "--cuda-graph-max-bs 16", "slower decoding of larger batches",
+    add("cuda_graph_max_bs_decode", 20, "capture graphs up to 16 sequences",
+        "--cuda-graph-max-bs 16", "slower decoding of larger batches",
         {{"cuda_graph_max_bs_decode", json::Value(16)}});
   }
   const double bits = weights::bits_per_weight(*q.model, *q.weights);
@@ -271,8 +302,11 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
 class SglangEngine final : public Engine {
  public:
   std::string_view name() const override { return "sglang"; }
-  Result<Assessment> assess(const Question& question) const override { return assess_sglang(question); }
-  std::vector<LeverCandidate> levers(const Question& question, const Assessment& assessment) const override {
+  Result<Assessment> assess(const Question& question) const override {
+    return assess_sglang(question);
+  }
+  std::vector<LeverCandidate> levers(const Question& question,
+                                     const Assessment& assessment) const override {
     return changes(question, assessment);
   }
   std::vector<std::string_view> weight_formats() const override {

@@ -19,7 +19,8 @@ RankWeights weights_of(const Question& q, const Setup& s) {
   layout.last_stage = s.pipeline == 1;
   LoadRules rules;
   rules.plain = s.plain;
-  rules.mtp_layers = s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+  rules.mtp_layers =
+      s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
   rules.second_scales = s.second_scales;
   rules.towers = q.model->vision ? s.multimodal : true;
   return rank_weights(*q.model, *q.weights, layout, rules);
@@ -33,7 +34,8 @@ Cells cells_of(const Question& q, const Setup& s) {
   rules.recurrent = s.state;
   CacheRules stored = rules;
   stored.sparse_latent_row = s.sparse_row_bytes;
-  const int64_t mtp = s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+  const int64_t mtp =
+      s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
   const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
   Cells cells;
   int64_t layers = 0;
@@ -83,13 +85,14 @@ bool is_latent(const model::Model& model) {
   return false;
 }
 
-// Captured prefill sizes (tokens): 4..32/4, 48..256/16, 288..512/32, 576..1024/64, 1280..4096/256, then
-// /512. Source: sglang server_args.py.
+// Captured prefill sizes (tokens): 4..32/4, 48..256/16, 288..512/32, 576..1024/64, 1280..4096/256,
+// then /512. Source: sglang server_args.py.
 int64_t prefill_sizes(int64_t largest) {
   struct Part {
     int64_t first, last, step;
   };
-  constexpr Part kParts[] = {{4, 32, 4}, {48, 256, 16}, {288, 512, 32}, {576, 1024, 64}, {1280, 4096, 256}, {4608, kInt64Max, 512}};
+  constexpr Part kParts[] = {{4, 32, 4},      {48, 256, 16},     {288, 512, 32},
+                             {576, 1024, 64}, {1280, 4096, 256}, {4608, kInt64Max, 512}};
   int64_t count = 0;
   for (const Part& p : kParts) {
     const int64_t last = std::min(p.last, largest);
@@ -101,7 +104,8 @@ int64_t prefill_sizes(int64_t largest) {
 // Default of mem_fraction_static, rounded to three digits as SGLang does.
 double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
   const int64_t chunk = s.chunk > 0 ? s.chunk : 16384;
-  Bytes reserved = s.reserved_floor + KiB(s.reserved_per_token_kib) * std::max<int64_t>(chunk, 2048) +
+  Bytes reserved = s.reserved_floor +
+                   KiB(s.reserved_per_token_kib) * std::max<int64_t>(chunk, 2048) +
                    MiB(s.reserved_per_rank_mib) * (s.tensor * s.pipeline);
   reserved += MiB(s.graph_per_batch_mib) * s.graph_batch;
   if (s.data_attention) {
@@ -114,13 +118,15 @@ double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
     reserved += latent ? MiB(s.latent_graph_mib) : MiB(s.prefill_graph_mib) * prefill_sizes(chunk);
   }
   reserved = std::max(reserved, s.large_floor);
-  const double share = double((smi_total - reserved).count()) / double(std::max<int64_t>(1, smi_total.count()));
+  const double share =
+      double((smi_total - reserved).count()) / double(std::max<int64_t>(1, smi_total.count()));
   double fraction = double(int64_t(share * 1000 + 0.5)) / 1000;
   if (s.multimodal) fraction *= s.multimodal_factor;
   return fraction;
 }
 
-void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int64_t& window_tokens, int64_t& slots) {
+void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int64_t& window_tokens,
+               int64_t& slots) {
   tokens = window_tokens = slots = 0;
   if (budget <= 0) return;
   int64_t rest = budget;
@@ -129,12 +135,14 @@ void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int
     slots = part / r.cells.state;
     rest = budget - part;
   }
-  const double cell = double(r.cells.full) + (r.cells.full > 0 ? s.window_ratio : 1.0) * double(r.cells.window);
+  const double cell =
+      double(r.cells.full) + (r.cells.full > 0 ? s.window_ratio : 1.0) * double(r.cells.window);
   if (cell <= 0) return;
   tokens = int64_t(double(rest) / cell) / s.page * s.page;
   if (s.max_tokens) tokens = std::min(tokens, *s.max_tokens / s.page * s.page);
   if (r.cells.window > 0) {
-    window_tokens = r.cells.full > 0 ? int64_t(double(tokens) * s.window_ratio) / s.page * s.page : tokens;
+    window_tokens =
+        r.cells.full > 0 ? int64_t(double(tokens) * s.window_ratio) / s.page * s.page : tokens;
   }
 }
 
@@ -148,13 +156,15 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
                weights + std::max(weights * s.weights_high_per_mille / 1000, s.weights_floor)};
   r.cells = cells_of(q, s);
   r.fraction_derived = !s.fraction;
-  r.fraction = s.fraction ? *s.fraction : default_fraction(q, s, device.total * s.smi_per_mille / 1000);
+  r.fraction =
+      s.fraction ? *s.fraction : default_fraction(q, s, device.total * s.smi_per_mille / 1000);
 
   const Bytes idle = device.free();
   r.free_before = {idle - s.before.high - device.total_uncertainty, idle - s.before.likely,
                    idle - s.before.low + device.total_uncertainty};
   r.outside = Bytes(int64_t(double(r.free_before.likely.count()) * (1 - r.fraction)));
-  r.free_after = {r.free_before.low - r.weights.high, r.free_before.likely - weights, r.free_before.high - r.weights.low};
+  r.free_after = {r.free_before.low - r.weights.high, r.free_before.likely - weights,
+                  r.free_before.high - r.weights.low};
   Spread spread;
   spread.add(r.free_before);
   spread.add({-(r.weights.high - weights), Bytes(), weights - r.weights.low});
@@ -173,10 +183,13 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   r.activations = KiB(s.activation_kib) * (s.chunk > 0 ? s.chunk : 16384);
   // min(clamp(tokens / context x 512, 2048, 4096), tokens / 2) requests a worker.
   const int64_t derived = std::min(
-      std::clamp<int64_t>(saturating_multiply(r.tokens, 512) / std::max<int64_t>(1, s.context), 2048, 4096),
+      std::clamp<int64_t>(saturating_multiply(r.tokens, 512) / std::max<int64_t>(1, s.context),
+                          2048, 4096),
       std::max<int64_t>(1, r.tokens / 2));
   r.max_running = s.max_running > 0 ? s.max_running : derived;
-  if (r.cells.state > 0) r.max_running = std::min(r.max_running, std::max<int64_t>(0, r.state_slots / s.slots_per_request));
+  if (r.cells.state > 0)
+    r.max_running =
+        std::min(r.max_running, std::max<int64_t>(0, r.state_slots / s.slots_per_request));
   return r;
 }
 

@@ -16,23 +16,23 @@ namespace vramwise::engines::sglang {
 
 // Bytes per token of the layers of one rank.
 struct Cells {
-  int64_t full = 0;          // layers that keep every token
-  int64_t window = 0;        // sliding-window layers
-  int64_t state = 0;         // states of one request
-  int64_t real_full = 0;     // rows as they are really stored
+  int64_t full = 0;       // layers that keep every token
+  int64_t window = 0;     // sliding-window layers
+  int64_t state = 0;      // states of one request
+  int64_t real_full = 0;  // rows as they are really stored
   int64_t longest_window = 0;
 };
 
 struct RankPlan {
   RankWeights parts;
-  ByteRange weights;         // as the free memory falls by
+  ByteRange weights;  // as the free memory falls by
   double fraction = 0;
   bool fraction_derived = false;
-  ByteRange free_before;     // before the weights
+  ByteRange free_before;  // before the weights
   ByteRange free_after;
   ByteRange budget;
-  Bytes outside;             // free_before x (1 - fraction): activations and graphs
-  Bytes graphs, activations; // estimates of what fills it
+  Bytes outside;              // free_before x (1 - fraction): activations and graphs
+  Bytes graphs, activations;  // estimates of what fills it
   Cells cells;
   int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
   int64_t window_tokens = 0;

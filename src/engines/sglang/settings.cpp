@@ -40,8 +40,9 @@ Result<bool> read_parallel(const Options& o, const Question& q, Setup& s, Notes&
   } else if (devices > 1 && !data && !pipeline) {
     s.tensor = devices;
     s.tensor_assumed = true;
-    notes.assume("tensor_parallel_from_devices", "the layers are split over " + std::to_string(devices) +
-                                                     " devices (SGLang itself uses one unless --tp-size says so)");
+    notes.assume("tensor_parallel_from_devices",
+                 "the layers are split over " + std::to_string(devices) +
+                     " devices (SGLang itself uses one unless --tp-size says so)");
   }
   s.attention_ranks = s.data_attention ? std::max<int64_t>(1, s.tensor / s.data) : s.tensor;
   return true;
@@ -56,7 +57,8 @@ Result<bool> read_sizes(const Options& o, Facts& facts, const Circumstances& now
   TRY_ASSIGN(const auto no_graphs, o.boolean("disable_cuda_graph"));
   s.chunk = chunk ? std::max<int64_t>(0, *chunk) : facts.integer(tier, "chunk");
   s.graph_batch = batch.value_or(facts.integer(tier, s.tensor < 4 ? "graphs" : "graphs_from_4"));
-  if (list && !list->empty()) s.graph_batch = int64_t(*std::max_element(list->begin(), list->end()));
+  if (list && !list->empty())
+    s.graph_batch = int64_t(*std::max_element(list->begin(), list->end()));
   if (no_graphs.value_or(false)) s.graph_batch = 0;
   return true;
 }
@@ -76,7 +78,8 @@ Result<bool> read_cache(const Options& o, const Question& q, Facts& facts, const
   if (state) s.state = dtype_from_name(*state).value_or(DType::float32);
   std::string name = to_lower(cache.value_or("auto"));
   const json::Value& sparse = facts.row("sparse_latent", now);
-  if (name == "auto" && kinds.latent && kinds.sparse && sparse.find("fp8") != nullptr) name = "fp8_e4m3";
+  if (name == "auto" && kinds.latent && kinds.sparse && sparse.find("fp8") != nullptr)
+    name = "fp8_e4m3";
   s.cache_dtype = name == "auto" ? std::string(to_string(s.plain)) : name;
   if (name == "auto" || starts_with(name, "bf") || name == "float16") {
     s.element = {dtype_bytes(s.plain), 1};
@@ -117,7 +120,8 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s, Notes& n
     s.draft_layers = 1;
     s.draft_tokens = draft.value_or(4);
     if (q.model->mtp_layers.empty()) {
-      notes.warn("drafter_unknown", "the drafter's weights are not counted; its cache is taken as one more layer");
+      notes.warn("drafter_unknown",
+                 "the drafter's weights are not counted; its cache is taken as one more layer");
     }
   }
   return true;
@@ -126,7 +130,9 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s, Notes& n
 void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
   s.before = facts.mib(facts.row("before_weights", now));
   s.reserved_floor = MiB(facts.integer("reserved_mib"));
-  s.large_floor = now.total >= GiB(facts.integer("large_card_gib")) ? MiB(facts.integer("large_card_reserved_mib")) : Bytes();
+  s.large_floor = now.total >= GiB(facts.integer("large_card_gib"))
+                      ? MiB(facts.integer("large_card_reserved_mib"))
+                      : Bytes();
   s.reserved_per_token_kib = facts.integer("reserved_per_token_kib");
   s.reserved_per_rank_mib = facts.integer("reserved_per_rank_mib");
   s.graph_per_batch_mib = facts.integer("graph_per_batch_mib");
@@ -165,8 +171,9 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
         continue;
       }
       const auto near = nearest_names(member.key, known, 1);
-      notes.warn("unknown_option", "SGLang has no option '" + member.key + "'; it is ignored" +
-                                       (near.empty() ? "" : " (did you mean '" + near.front() + "'?)"));
+      notes.warn("unknown_option",
+                 "SGLang has no option '" + member.key + "'; it is ignored" +
+                     (near.empty() ? "" : " (did you mean '" + near.front() + "'?)"));
     }
   }
   return s;

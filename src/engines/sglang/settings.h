@@ -13,14 +13,14 @@ namespace vramwise::engines::sglang {
 struct Setup {
   int64_t tensor = 1, data = 1, pipeline = 1, expert = 1;
   bool tensor_assumed = false;
-  bool data_attention = false;         // each data rank has attention weights and a cache of its own
+  bool data_attention = false;  // each data rank has attention weights and a cache of its own
   int64_t attention_ranks = 1;
-  std::optional<double> fraction;      // mem_fraction_static
-  int64_t chunk = 0;                   // chunked_prefill_size; 0: off
-  int64_t graph_batch = 0;             // largest captured decode batch; 0: no graphs
-  int64_t max_running = 0;             // 0: derived
+  std::optional<double> fraction;  // mem_fraction_static
+  int64_t chunk = 0;               // chunked_prefill_size; 0: off
+  int64_t graph_batch = 0;         // largest captured decode batch; 0: no graphs
+  int64_t max_running = 0;         // 0: derived
   int64_t context = 0;
-  std::optional<int64_t> max_tokens;   // max_total_tokens
+  std::optional<int64_t> max_tokens;  // max_total_tokens
   int64_t page = 1;
   double window_ratio = 0, state_ratio = 0;
   bool radix_cache = true, window_pools = true;
@@ -32,7 +32,7 @@ struct Setup {
   bool context_from_workload = false;
 
   // Facts of the version and the card
-  ByteRange before;                    // gone before the weights are loaded
+  ByteRange before;  // gone before the weights are loaded
   Bytes reserved_floor, large_floor;
   int64_t reserved_per_token_kib = 0, reserved_per_rank_mib = 0, graph_per_batch_mib = 0;
   int64_t latent_graph_mib = 0, prefill_graph_mib = 0;
@@ -40,11 +40,11 @@ struct Setup {
   double multimodal_factor = 1;
   int64_t sparse_row_bytes = 0;
   bool pool_rows_plain = true;
-  bool second_scales = false;          // NVFP4 scales stay in both layouts
+  bool second_scales = false;  // NVFP4 scales stay in both layouts
   int64_t weights_low_per_mille = 0, weights_high_per_mille = 0;
   Bytes weights_floor;
   int64_t slots_per_request = 1;
-  int64_t activation_kib = 0;          // per token of a chunk, for the ledger
+  int64_t activation_kib = 0;  // per token of a chunk, for the ledger
 };
 
 Result<Setup> read_setup(const Question& question, Notes& notes);

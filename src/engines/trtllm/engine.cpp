@@ -1,5 +1,5 @@
-// TensorRT-LLM (PyTorch backend): a trial run measures the peak, and a fraction of what is left beside
-// it becomes the cache.
+// TensorRT-LLM (PyTorch backend): a trial run measures the peak, and a fraction of what is left
+// beside it becomes the cache.
 //
 //   cache = fraction x (total - (peak - trial cache))
 //
@@ -45,7 +45,8 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   rules.mtp_layers = s.speculative ? 1 : 0;
   r.parts = rank_weights(*q.model, *q.weights, layout, rules);
   const Bytes weights = r.parts.total();
-  r.weights = {weights - weights * s.weights_low_per_mille / 1000, weights, weights + weights * s.weights_high_per_mille / 1000};
+  r.weights = {weights - weights * s.weights_low_per_mille / 1000, weights,
+               weights + weights * s.weights_high_per_mille / 1000};
 
   CacheRules caches;
   caches.ranks = s.attention_ranks;
@@ -61,7 +62,8 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
       r.per_token += Bytes(c.token_bytes / c.tokens_per_entry);
     }
   }
-  const int64_t blocks = std::max(ceil_div(s.max_seq + 1, s.block_tokens), s.batch_sizes_trial ? s.max_batch : int64_t{0});
+  const int64_t blocks = std::max(ceil_div(s.max_seq + 1, s.block_tokens),
+                                  s.batch_sizes_trial ? s.max_batch : int64_t{0});
   r.trial = r.per_token * (blocks * s.block_tokens);
 
   Spread spread;
@@ -71,11 +73,14 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   // The trial cache is part of the printed peak and given back before the sizing.
   const Bytes held = weights + s.overhead.likely + device.used;
   const ByteRange without_trial = {held - spread.down(), held, held + spread.up()};
-  const auto share = [&](Bytes used) { return Bytes(int64_t(s.fraction * double((device.total - used).count()))); };
+  const auto share = [&](Bytes used) {
+    return Bytes(int64_t(s.fraction * double((device.total - used).count())));
+  };
   // The trial run may not take more than the fraction of what is free either.
   r.trial = std::max(Bytes(), std::min(r.trial, share(held)));
   r.peak = {without_trial.low + r.trial, held + r.trial, without_trial.high + r.trial};
-  r.cache = {share(without_trial.high) - r.states, share(held) - r.states, share(without_trial.low) - r.states};
+  r.cache = {share(without_trial.high) - r.states, share(held) - r.states,
+             share(without_trial.low) - r.states};
   const auto tokens = [&](Bytes cache) -> int64_t {
     if (cache.count() <= 0 || r.per_token.count() == 0) return 0;
     if (s.max_bytes) cache = std::min(cache, *s.max_bytes);
@@ -89,9 +94,10 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   return r;
 }
 
-void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int64_t requests, Assessment& a) {
-  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes, Basis basis,
-                       std::string_view words, std::vector<Operand> operands) {
+void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int64_t requests,
+              Assessment& a) {
+  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes,
+                       Basis basis, std::string_view words, std::vector<Operand> operands) {
     LedgerRow l;
     l.device = device;
     l.component = component;
@@ -104,13 +110,14 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int
   };
   for (Ledger* ledger : {&a.reserve, &a.need, &a.peak}) {
     for (size_t i = 0; i < kWeightItems; ++i) {
-      row(*ledger, Component::weights, to_string(WeightItem(i)), ByteRange::exactly(r.parts.bytes[i]), Basis::derived,
+      row(*ledger, Component::weights, to_string(WeightItem(i)),
+          ByteRange::exactly(r.parts.bytes[i]), Basis::derived,
           "this rank's share of the tensors, as loaded", {{"tensor_parallel", double(s.tensor)}});
     }
-    row(*ledger, Component::runtime, "runtime, communication, graphs and activations", s.overhead, Basis::modelled,
-        "profiled peak above the weights", {});
-    row(*ledger, Component::kv_cache, "states", ByteRange::exactly(r.states), Basis::derived, "max_batch_size x state_bytes",
-        {{"max_batch_size", double(s.max_batch)}});
+    row(*ledger, Component::runtime, "runtime, communication, graphs and activations", s.overhead,
+        Basis::modelled, "profiled peak above the weights", {});
+    row(*ledger, Component::kv_cache, "states", ByteRange::exactly(r.states), Basis::derived,
+        "max_batch_size x state_bytes", {{"max_batch_size", double(s.max_batch)}});
     const int64_t held = ledger == &a.need ? saturating_multiply(tokens, requests) : r.tokens;
     row(*ledger, Component::kv_cache, ledger == &a.need ? "cache of the sequences" : "cache pool",
         ByteRange::exactly(r.per_token * held), Basis::derived, "tokens x bytes_per_token",
@@ -130,10 +137,12 @@ Result<Assessment> assess_trtllm(const Question& q) {
     a.refusals.push_back({"devices", "", "TensorRT-LLM runs on NVIDIA GPUs only"});
   }
   if (s.tensor * s.pipeline > have) {
-    a.refusals.push_back({"devices", "", "the parallel sizes ask for " + format_integer(s.tensor * s.pipeline) + " devices, " +
-                                             format_integer(have) + " are given"});
+    a.refusals.push_back({"devices", "",
+                          "the parallel sizes ask for " + format_integer(s.tensor * s.pipeline) +
+                              " devices, " + format_integer(have) + " are given"});
   }
-  const int64_t tokens = q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.max_seq;
+  const int64_t tokens =
+      q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.max_seq;
   const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
   const auto count = int(std::min<int64_t>(s.tensor * s.pipeline, have));
   RankPlan full;
@@ -152,7 +161,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
   load.what = "weights";
   load.phase = "load";
   load.needed = full.weights;
-  load.available = {device.free() - device.total_uncertainty, device.free(), device.free() + device.total_uncertainty};
+  load.available = {device.free() - device.total_uncertainty, device.free(),
+                    device.free() + device.total_uncertainty};
   load.engine_error = "torch.OutOfMemoryError: CUDA out of memory.";
   load.explanation = "the weights have to fit into what is free on the card";
   a.requirements.push_back(load);
@@ -167,7 +177,10 @@ Result<Assessment> assess_trtllm(const Question& q) {
   if (full.per_token.count() > 0) a.requirements.push_back(pool);
   // A shorter max_seq_len is taken with a warning instead of a refusal.
   if (full.tokens < s.max_seq) {
-    a.notes.warn("length_reduced", "max_seq_len is lowered to " + format_grouped(full.tokens) + " tokens, what the cache holds", kUtil.data());
+    a.notes.warn("length_reduced",
+                 "max_seq_len is lowered to " + format_grouped(full.tokens) +
+                     " tokens, what the cache holds",
+                 kUtil.data());
   }
   if (q.workload.given()) {
     Requirement serve;
@@ -176,7 +189,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
     serve.what = "kv_cache";
     serve.phase = "serve";
     serve.unit = "tokens";
-    serve.needed = ByteRange::exactly(Bytes(saturating_multiply(round_up(tokens, s.block_tokens), requests)));
+    serve.needed =
+        ByteRange::exactly(Bytes(saturating_multiply(round_up(tokens, s.block_tokens), requests)));
     serve.available = {Bytes(full.tokens_low), Bytes(full.tokens), Bytes(full.tokens_high)};
     serve.explanation = "the sequences have to fit into the cache together";
     a.requirements.push_back(std::move(serve));
@@ -200,11 +214,17 @@ Result<Assessment> assess_trtllm(const Question& q) {
   a.kv.blocks = full.tokens / s.block_tokens;
   a.kv.max_sequence_tokens = full.tokens;
   a.kv.max_concurrency = double(full.tokens) / double(std::max<int64_t>(1, s.max_seq));
-  a.users = std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);
-  a.longest_sequence = std::min(full.tokens / requests, std::max(s.max_seq, q.model->max_positions));
-  a.log.push_back({"Memory used after loading model weights (inside torch) in memory usage profiling", double(full.weights.likely.count()), "bytes"});
-  a.log.push_back({"Peak memory during memory usage profiling (torch + non-torch)", double(full.peak.likely.count()), "bytes"});
-  a.log.push_back({"available KV cache memory when calculating max tokens", double(full.cache.likely.count()), "bytes"});
+  a.users =
+      std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);
+  a.longest_sequence =
+      std::min(full.tokens / requests, std::max(s.max_seq, q.model->max_positions));
+  a.log.push_back(
+      {"Memory used after loading model weights (inside torch) in memory usage profiling",
+       double(full.weights.likely.count()), "bytes"});
+  a.log.push_back({"Peak memory during memory usage profiling (torch + non-torch)",
+                   double(full.peak.likely.count()), "bytes"});
+  a.log.push_back({"available KV cache memory when calculating max tokens",
+                   double(full.cache.likely.count()), "bytes"});
   a.log.push_back({"Allocated for max tokens in paged KV cache", double(full.tokens), "tokens"});
   a.effective.set("tensor_parallel_size", json::Value(s.tensor));
   a.effective.set("free_gpu_memory_fraction", json::Value(s.fraction));
@@ -224,7 +244,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
                        : m.key == "free_gpu_memory_fraction" ? "kv_cache_free_gpu_memory_fraction"
                                                              : m.key;
     const std::string value = m.value.is_string() ? m.value.as_string() : json::dump(m.value);
-    command += " --" + name + (m.value.is_boolean() && m.value.as_boolean() ? "" : " " + shell_quoted(value));
+    command += " --" + name +
+               (m.value.is_boolean() && m.value.as_boolean() ? "" : " " + shell_quoted(value));
   }
   a.command = std::move(command);
   return a;
@@ -235,8 +256,8 @@ std::vector<LeverCandidate> changes(const Question& q) {
   Notes notes;
   const auto s = read_setup(q, notes);
   if (!s || q.hardware->devices.empty()) return out;
-  const auto add = [&](std::string id, int order, std::string change, std::string option, std::string cost,
-                       std::vector<std::pair<std::string, json::Value>> options) {
+  const auto add = [&](std::string id, int order, std::string change, std::string option,
+                       std::string cost, std::vector<std::pair<std::string, json::Value>> options) {
     LeverCandidate c;
     c.id = std::move(id);
     c.order = order;
@@ -247,14 +268,17 @@ std::vector<LeverCandidate> changes(const Question& q) {
     out.push_back(std::move(c));
   };
   if (s->fraction < 0.93) {
-    add("free_gpu_memory_fraction", 10, "give the cache 95 % of the free memory", "--kv_cache_free_gpu_memory_fraction 0.95",
-        "less room for fluctuation", {{"free_gpu_memory_fraction", json::Value(0.95)}});
+    add("free_gpu_memory_fraction", 10, "give the cache 95 % of the free memory",
+        "--kv_cache_free_gpu_memory_fraction 0.95", "less room for fluctuation",
+        {{"free_gpu_memory_fraction", json::Value(0.95)}});
   }
   if (s->max_batch > 64) {
-    add("max_batch_size", 20, "run at most 64 sequences at a time", "--max_batch_size 64", "more users than that wait", {{"max_batch_size", json::Value(64)}});
+    add("max_batch_size", 20, "run at most 64 sequences at a time", "--max_batch_size 64",
+        "more users than that wait", {{"max_batch_size", json::Value(64)}});
   }
   if (s->element.numerator >= 2 * s->element.denominator) {
-    add("kv_cache_dtype", 30, "store the cache in fp8", "--kv_cache_dtype fp8", "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8")}});
+    add("kv_cache_dtype", 30, "store the cache in fp8", "--kv_cache_dtype fp8",
+        "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8")}});
   }
   const double bits = weights::bits_per_weight(*q.model, *q.weights);
   const auto format = [&](std::string_view id, int order, std::string change) {
@@ -286,9 +310,15 @@ std::vector<LeverCandidate> changes(const Question& q) {
 class TrtllmEngine final : public Engine {
  public:
   std::string_view name() const override { return "trtllm"; }
-  Result<Assessment> assess(const Question& question) const override { return assess_trtllm(question); }
-  std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override { return changes(question); }
-  std::vector<std::string_view> weight_formats() const override { return {"bf16", "fp8", "nvfp4", "mxfp4", "awq"}; }
+  Result<Assessment> assess(const Question& question) const override {
+    return assess_trtllm(question);
+  }
+  std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
+    return changes(question);
+  }
+  std::vector<std::string_view> weight_formats() const override {
+    return {"bf16", "fp8", "nvfp4", "mxfp4", "awq"};
+  }
 };
 
 }  // namespace

@@ -8,12 +8,14 @@ namespace vramwise::engines::trtllm {
 namespace {
 
 ExpertPadding padding(Facts& facts, const json::Value& row) {
-  return {facts.integer(row, "hidden_in"), facts.integer(row, "hidden_out"), facts.integer(row, "width_in"),
-          facts.integer(row, "width_out")};
+  return {facts.integer(row, "hidden_in"), facts.integer(row, "hidden_out"),
+          facts.integer(row, "width_in"), facts.integer(row, "width_out")};
 }
 
 // The first of several spellings that is given.
-Result<std::optional<int64_t>> first_integer(const Options& o, std::initializer_list<std::string_view> names, int64_t min, int64_t max) {
+Result<std::optional<int64_t>> first_integer(const Options& o,
+                                             std::initializer_list<std::string_view> names,
+                                             int64_t min, int64_t max) {
   for (const std::string_view name : names) {
     TRY_ASSIGN(const auto n, o.integer(name, min, max));
     if (n) return n;
@@ -33,8 +35,9 @@ Result<bool> read_parallel(const Options& o, const Question& q, Setup& s, Notes&
   if (!tensor && devices > 1 && !pipeline) {
     s.tensor = devices;
     s.tensor_assumed = true;
-    notes.assume("tensor_parallel_from_devices", "the layers are split over " + std::to_string(devices) +
-                                                     " devices (TensorRT-LLM itself uses one unless --tp_size says so)");
+    notes.assume("tensor_parallel_from_devices",
+                 "the layers are split over " + std::to_string(devices) +
+                     " devices (TensorRT-LLM itself uses one unless --tp_size says so)");
   }
   s.data_attention = attention.value_or(false);
   s.attention_ranks = s.data_attention ? 1 : s.tensor;
@@ -56,7 +59,8 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
     if (given) backend = to_lower(*given);
   }
   now.card = backend;
-  for (const char* name : {"free_gpu_memory_fraction", "kv_cache_config.free_gpu_memory_fraction"}) {
+  for (const char* name :
+       {"free_gpu_memory_fraction", "kv_cache_config.free_gpu_memory_fraction"}) {
     TRY_ASSIGN(const auto fraction, o.number(name, 0, 1));
     if (fraction) s.fraction = *fraction;
   }
@@ -64,9 +68,12 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY_ASSIGN(const auto batch, first_integer(o, {"max_batch_size"}, 1, 1 << 24));
   TRY_ASSIGN(const auto tokens, first_integer(o, {"max_num_tokens"}, 1, int64_t{1} << 40));
   TRY_ASSIGN(const auto length, first_integer(o, {"max_seq_len"}, 1, int64_t{1} << 40));
-  TRY_ASSIGN(const auto block, first_integer(o, {"kv_cache_config.tokens_per_block", "tokens_per_block"}, 1, 1 << 20));
+  TRY_ASSIGN(
+      const auto block,
+      first_integer(o, {"kv_cache_config.tokens_per_block", "tokens_per_block"}, 1, 1 << 20));
   TRY_ASSIGN(s.max_tokens, first_integer(o, {"kv_cache_config.max_tokens"}, 1, int64_t{1} << 40));
-  TRY_ASSIGN(const auto bytes, first_integer(o, {"kv_cache_config.max_gpu_total_bytes"}, 0, kLargestExactInteger));
+  TRY_ASSIGN(const auto bytes,
+             first_integer(o, {"kv_cache_config.max_gpu_total_bytes"}, 0, kLargestExactInteger));
   if (bytes && *bytes > 0) s.max_bytes = Bytes(*bytes);
   s.max_batch = batch.value_or(facts.integer("max_batch_size"));
   s.max_tokens_in_flight = tokens.value_or(facts.integer("max_num_tokens"));
@@ -86,7 +93,8 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
     TRY_ASSIGN(const auto given, o.string(name));
     if (given) cache = to_lower(*given);
   }
-  if (cache == "auto" && q.weights->recipe && !q.weights->recipe->kv_cache_dtype.empty()) cache = q.weights->recipe->kv_cache_dtype;
+  if (cache == "auto" && q.weights->recipe && !q.weights->recipe->kv_cache_dtype.empty())
+    cache = q.weights->recipe->kv_cache_dtype;
   s.cache_dtype = cache == "auto" ? std::string(to_string(s.plain)) : cache;
   if (starts_with(cache, "fp8") || cache == "int8") {
     s.element = {1, 1};
@@ -95,7 +103,8 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   } else {
     s.element = {dtype_bytes(s.plain), 1};
   }
-  for (const json::Member& m : o.entries()) s.speculative = s.speculative || starts_with(m.key, "speculative_config");
+  for (const json::Member& m : o.entries())
+    s.speculative = s.speculative || starts_with(m.key, "speculative_config");
 
   s.overhead = facts.mib(facts.row("above_weights", now));
   s.batch_sizes_trial = facts.flag("batch_sizes_trial");
@@ -108,12 +117,14 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
     const std::vector<std::string_view> known = split(names->as_string(), ' ');
     for (const json::Member& member : o.entries()) {
       const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
-      if (std::find(known.begin(), known.end(), member.key) != known.end() || std::find(known.begin(), known.end(), head) != known.end()) {
+      if (std::find(known.begin(), known.end(), member.key) != known.end() ||
+          std::find(known.begin(), known.end(), head) != known.end()) {
         continue;
       }
       const auto near = nearest_names(member.key, known, 1);
-      notes.warn("unknown_option", "TensorRT-LLM has no option '" + member.key + "'; it is ignored" +
-                                       (near.empty() ? "" : " (did you mean '" + near.front() + "'?)"));
+      notes.warn("unknown_option",
+                 "TensorRT-LLM has no option '" + member.key + "'; it is ignored" +
+                     (near.empty() ? "" : " (did you mean '" + near.front() + "'?)"));
     }
   }
   return s;

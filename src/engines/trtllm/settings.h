@@ -27,7 +27,7 @@ struct Setup {
   bool length_from_workload = false;
   bool speculative = false;
 
-  ByteRange overhead;            // above the weights at the profiled peak, less the trial cache
+  ByteRange overhead;              // above the weights at the profiled peak, less the trial cache
   bool batch_sizes_trial = false;  // the trial cache holds a block per sequence of the batch
   ExpertPadding mxfp4_padding, nvfp4_padding;
   int64_t weights_low_per_mille = 0, weights_high_per_mille = 0;

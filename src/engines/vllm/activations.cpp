@@ -7,15 +7,15 @@ namespace {
 
 // Widths of one rank, the largest over the layers.
 struct Widths {
-  int64_t query = 0, key = 0;       // elements of Q, and of K or V
-  int64_t feed_forward = 0;         // dense, or shared experts
-  int64_t expert = 0;               // one routed expert
+  int64_t query = 0, key = 0;  // elements of Q, and of K or V
+  int64_t feed_forward = 0;    // dense, or shared experts
+  int64_t expert = 0;          // one routed expert
   int64_t expert_input = 0;
   int64_t experts = 0, per_token = 0;
   int64_t recurrent_in = 0, recurrent_out = 0;
-  int64_t latent_row = 0;           // heads x (nope + value) of MLA
+  int64_t latent_row = 0;  // heads x (nope + value) of MLA
   bool sparse = false;
-  int64_t index_stride = 1;         // tokens per indexer entry
+  int64_t index_stride = 1;  // tokens per indexer entry
 };
 
 void widen(int64_t& value, int64_t other) { value = std::max(value, other); }
@@ -95,12 +95,12 @@ void fill_experts(const model::Model& model, const weights::Weights& weights, co
   shape.expert_token_cap = profile.expert_token_cap;
   shape.expert_workspace_stays = profile.expert_workspace_stays;
   // Two workspaces when they stay; gate, up and their product when they are freed again.
-  shape.expert_row_bytes =
-      profile.expert_workspace_stays
-          ? (std::max(w.expert, hidden) + std::max(2 * w.expert, hidden)) * d
-          : (std::max(2 * w.expert, hidden) + w.expert) * d;
+  shape.expert_row_bytes = profile.expert_workspace_stays
+                               ? (std::max(w.expert, hidden) + std::max(2 * w.expert, hidden)) * d
+                               : (std::max(2 * w.expert, hidden) + w.expert) * d;
   if (given.deep_gemm_experts) {
-    const int64_t local = ceil_div(w.experts, given.expert_parallel ? given.tensor * given.data : 1);
+    const int64_t local =
+        ceil_div(w.experts, given.expert_parallel ? given.tensor * given.data : 1);
     shape.expert_extra_rows = local * 127;
   }
   if (given.marlin && profile.expert_workspace_stays) {
@@ -120,14 +120,14 @@ void fill_tower(const model::Model& model, const Given& given, int64_t d, VllmSh
   const int64_t patches = tower.max_item_tokens * tower.patches_per_token;
   shape.item_transient_bytes =
       saturating_multiply(patches, (2 * tower.ffn_size / given.tensor + 4 * tower.hidden_size) * d);
-  shape.item_output_bytes =
-      saturating_multiply(tower.max_item_tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
+  shape.item_output_bytes = saturating_multiply(
+      tower.max_item_tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
 }
 
 }  // namespace
 
-void fill_activations(const model::Model& model, const weights::Weights& weights, const Given& given,
-                      const Decided& decided, const Profile& profile, const Circumstances& now,
+void fill_activations(const model::Model& model, const weights::Weights& weights,
+                      const Given& given, const Decided& decided, const Profile& profile,
                       int multiprocessors, VllmShape& shape) {
   const Widths w = widths_of(model, given);
   const int64_t d = dtype_bytes(decided.plain);
@@ -160,7 +160,6 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
     shape.stays_per_length = profile.indexer_rows * kIndexRowBytes / w.index_stride;
   }
   fill_tower(model, given, d, shape);
-  (void)now;
 }
 
 }  // namespace vramwise::engines::vllm

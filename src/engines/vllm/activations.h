@@ -1,5 +1,5 @@
-// Coefficients of the profile run's peak: what one token of the batch, one sequence and one token of
-// the longest sequence cost in each alternative of the peak.
+// Coefficients of the profile run's peak: what one token of the batch, one sequence and one token
+// of the longest sequence cost in each alternative of the peak.
 #pragma once
 
 #include "engines/vllm/kernel.h"
@@ -11,10 +11,10 @@ namespace vramwise::engines::vllm {
 
 // Fills the activation part of `shape` for one rank of a stage.
 //   peak = what stays + encoder outputs + max(sampler, layer, encoder)
-// Source: vllm v1/worker/gpu_model_runner.py profile_run. Valid for: V0 from 0.6 and V1; the sampler
-// branch meets logged peaks within 1 %, the layer branch within 10 %.
-void fill_activations(const model::Model& model, const weights::Weights& weights, const Given& given,
-                      const Decided& decided, const Profile& profile, const Circumstances& now,
+// Source: vllm v1/worker/gpu_model_runner.py profile_run. Valid for: V0 from 0.6 and V1; the
+// sampler branch meets logged peaks within 1 %, the layer branch within 10 %.
+void fill_activations(const model::Model& model, const weights::Weights& weights,
+                      const Given& given, const Decided& decided, const Profile& profile,
                       int multiprocessors, VllmShape& shape);
 
 }  // namespace vramwise::engines::vllm

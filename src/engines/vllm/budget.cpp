@@ -102,8 +102,9 @@ Budget budget_of(const Question& question, const Build& b) {
   for (size_t i = 0; i < budget.devices.size(); ++i) {
     const DeviceBudget& d = budget.devices[i];
     const VllmShape& shape = d.stage->shape;
-    const bool fewer = d.totals.blocks < budget.blocks ||
-                       (d.totals.blocks == budget.blocks && d.available.likely < budget.full().available.likely);
+    const bool fewer =
+        d.totals.blocks < budget.blocks ||
+        (d.totals.blocks == budget.blocks && d.available.likely < budget.full().available.likely);
     if (first || fewer) {
       budget.fullest = int(i);
       budget.blocks = d.totals.blocks;
@@ -116,9 +117,9 @@ Budget budget_of(const Question& question, const Build& b) {
   }
   if (b.given.fit_length && !budget.devices.empty()) {
     for (const DeviceBudget& d : budget.devices) {
-      budget.max_model_len =
-          std::min(budget.max_model_len, longest_request(d.stage->shape, d.available.likely,
-                                                         b.decided.max_model_len, b.decided.batch_tokens));
+      budget.max_model_len = std::min(
+          budget.max_model_len, longest_request(d.stage->shape, d.available.likely,
+                                                b.decided.max_model_len, b.decided.batch_tokens));
     }
   }
   return budget;

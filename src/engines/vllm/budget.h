@@ -17,8 +17,8 @@ struct DeviceBudget {
   ByteRange weights, activations, non_torch, graphs;  // graphs: the estimate
   ByteRange graphs_taken;                             // what the capture will really take
   ByteRange before_snapshot;
-  ByteRange free_at_start;                            // at the init snapshot
-  ByteRange available;                                // for the cache
+  ByteRange free_at_start;  // at the init snapshot
+  ByteRange available;      // for the cache
 };
 
 struct Budget {
@@ -26,7 +26,7 @@ struct Budget {
   int fullest = 0;                    // index of the one with the fewest blocks
   int64_t blocks = 0;                 // that every device can hold
   int64_t blocks_low = 0, blocks_high = 0;
-  int64_t max_model_len = 0;          // after auto-fit
+  int64_t max_model_len = 0;  // after auto-fit
   const DeviceBudget& full() const { return devices[size_t(fullest)]; }
   const VllmShape& shape() const { return full().stage->shape; }
 };

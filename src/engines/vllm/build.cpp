@@ -38,10 +38,13 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
 }
 
 int64_t mtp_layers_in_use(const model::Model& model, const Given& given) {
-  return given.speculation == Speculation::mtp ? std::min<int64_t>(1, int64_t(model.mtp_layers.size())) : 0;
+  return given.speculation == Speculation::mtp
+             ? std::min<int64_t>(1, int64_t(model.mtp_layers.size()))
+             : 0;
 }
 
-LoadRules load_rules(const Question& q, const Given& given, const Decided& decided, const Profile& profile) {
+LoadRules load_rules(const Question& q, const Given& given, const Decided& decided,
+                     const Profile& profile) {
   LoadRules rules;
   rules.plain = decided.plain;
   rules.towers = !given.language_only;
@@ -90,7 +93,8 @@ CacheRules cache_rules(const Given& given, const Decided& decided, const Profile
   if (decided.cache_element == ElementSize{1, 1}) {
     rules.sparse_latent_row = decided.cache_dtype == "fp8_ds_mla" ? 656 : profile.sparse_row_bytes;
   }
-  const bool verifies = given.speculation == Speculation::mtp || given.speculation == Speculation::one_layer ||
+  const bool verifies = given.speculation == Speculation::mtp ||
+                        given.speculation == Speculation::one_layer ||
                         given.speculation == Speculation::draft_model;
   rules.speculative_tokens = verifies ? given.speculative_tokens : 0;
   return rules;
@@ -114,7 +118,7 @@ CacheKinds kinds_of(const std::vector<LayerCache>& caches) {
 }
 
 GroupingRules grouping_rules(const Given& given, const Decided& decided, const Profile& profile,
-                             const Circumstances& now, const std::vector<LayerCache>& caches) {
+                             const std::vector<LayerCache>& caches) {
   const CacheKinds kinds = kinds_of(caches);
   GroupingRules rules;
   if (kinds.latent && kinds.sparse) {
@@ -127,7 +131,8 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
     rules.block_tokens = profile.block_tokens;
   }
   rules.window_groups = profile.window_groups && !given.no_window_groups;
-  rules.chunk_groups = rules.window_groups && (profile.chunked_layers_grouped || given.grouped_chunks);
+  rules.chunk_groups =
+      rules.window_groups && (profile.chunked_layers_grouped || given.grouped_chunks);
   // One kind that needs the groups off takes all of them with it.
   if (!rules.chunk_groups) {
     for (const LayerCache& c : caches) {
@@ -138,17 +143,18 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
   if (given.speculation != Speculation::none && given.speculation != Speculation::ngram) {
     rules.speculative_tokens = given.speculative_tokens;
   }
-  rules.state_alignment = !kinds.latent    ? profile.state_alignment
-                          : kinds.pooled   ? profile.pooled_state_alignment
-                                           : profile.latent_state_alignment;
+  rules.state_alignment = !kinds.latent  ? profile.state_alignment
+                          : kinds.pooled ? profile.pooled_state_alignment
+                                         : profile.latent_state_alignment;
   rules.side_extra_pages = profile.side_extra_pages;
   rules.threshold_percent = profile.group_threshold_percent;
   rules.context_ranks = given.decode_context * given.prefill_context;
   rules.figure_by_concurrency = profile.figure_by_concurrency;
   rules.in_flight_batches = 1;
   if (profile.in_flight_by_stages) {
-    rules.in_flight_batches = given.async_scheduling && given.pipeline == 1 ? profile.batches_in_flight
-                                                                            : std::max<int64_t>(1, given.pipeline);
+    rules.in_flight_batches = given.async_scheduling && given.pipeline == 1
+                                  ? profile.batches_in_flight
+                                  : std::max<int64_t>(1, given.pipeline);
   }
   if (given.state_mode == "all") {
     rules.state_mode = StateMode::every;
@@ -157,7 +163,6 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
   } else if (given.state_mode.empty() && decided.prefix_caching && profile.state_caching_aligns) {
     rules.state_mode = StateMode::aligned;
   }
-  (void)now;
   return rules;
 }
 
@@ -165,7 +170,9 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
 void add_drafter_layer(std::vector<LayerCache>& caches, int64_t layers) {
   const LayerCache* widest = nullptr;
   for (const LayerCache& c : caches) {
-    if (c.kind == LayerCache::Kind::full && (widest == nullptr || c.token_bytes > widest->token_bytes)) widest = &c;
+    if (c.kind == LayerCache::Kind::full &&
+        (widest == nullptr || c.token_bytes > widest->token_bytes))
+      widest = &c;
   }
   if (widest == nullptr) return;
   LayerCache drafter = *widest;
@@ -173,12 +180,25 @@ void add_drafter_layer(std::vector<LayerCache>& caches, int64_t layers) {
   caches.push_back(drafter);
 }
 
-void fill_overheads(const Question& q, const Given& given, const Profile& profile, const StageRange& layers,
-                    bool sparse, VllmShape& shape) {
+int64_t chosen_positions(const model::Model& model) {
+  int64_t most = 0;
+  for (const model::Layer& layer : model.layers) {
+    for (const model::Mixer& mixer : layer.mixers) {
+      const auto* block = std::get_if<model::LatentBlock>(&mixer);
+      if (block != nullptr) most = std::max(most, block->indexer_top_k);
+    }
+  }
+  return most;
+}
+
+void fill_overheads(const Question& q, const Given& given, const Profile& profile,
+                    const StageRange& layers, bool sparse, VllmShape& shape) {
   shape.non_torch = profile.non_torch.likely;
   shape.graphs_captured = !given.eager && q.hardware->backend != Backend::cpu;
-  shape.graphs_charged = profile.graphs_charged && given.estimate_graphs.value_or(true) && !given.eager;
-  shape.graph_bytes = (sparse ? profile.graph_sparse_layer : profile.graph_layer) * (layers.end - layers.first);
+  shape.graphs_charged =
+      profile.graphs_charged && given.estimate_graphs.value_or(true) && !given.eager;
+  shape.graph_bytes =
+      (sparse ? profile.graph_sparse_layer : profile.graph_layer) * (layers.end - layers.first);
   shape.graph_floor = profile.graph_floor;
   shape.graph_sizes_step = profile.graph_sizes_step;
   shape.graph_largest = given.largest_capture.value_or(profile.graph_largest);
@@ -186,7 +206,8 @@ void fill_overheads(const Question& q, const Given& given, const Profile& profil
   const std::string mode = to_lower(given.graph_mode);
   shape.piecewise_graphs = mode != "full_decode_only" && mode != "full";
   shape.listed_sizes = int64_t(given.capture_sizes.size());
-  for (const int64_t size : given.capture_sizes) shape.listed_largest = std::max(shape.listed_largest, size);
+  for (const int64_t size : given.capture_sizes)
+    shape.listed_largest = std::max(shape.listed_largest, size);
 }
 
 Result<std::vector<StageRange>> stage_ranges(const model::Model& model, const Given& given) {
@@ -199,9 +220,10 @@ Result<std::vector<StageRange>> stage_ranges(const model::Model& model, const Gi
       at = std::min(layers, at + n);
     }
     if (at != layers) {
-      return fail(Error(ErrorCode::inconsistent, "VLLM_PP_LAYER_PARTITION does not add up to the model's " +
-                                                     std::to_string(layers) + " layers")
-                      .at("engine.env.VLLM_PP_LAYER_PARTITION"));
+      return fail(
+          Error(ErrorCode::inconsistent, "VLLM_PP_LAYER_PARTITION does not add up to the model's " +
+                                             std::to_string(layers) + " layers")
+              .at("engine.env.VLLM_PP_LAYER_PARTITION"));
     }
     return ranges;
   }
@@ -253,17 +275,20 @@ Result<Build> build(const Question& q, Notes& notes) {
                                                mtp_layers_in_use(*q.model, b.given));
   if (b.given.speculation == Speculation::one_layer) {
     add_drafter_layer(caches, int64_t(q.model->layers.size()));
-    notes.warn("drafter_weights_unknown", "the drafter's weights are not counted: only its one cache layer is",
+    notes.warn("drafter_weights_unknown",
+               "the drafter's weights are not counted: only its one cache layer is",
                "vllm config/speculative.py");
   }
   if (b.given.speculation == Speculation::mtp && q.model->mtp_layers.empty()) {
-    notes.warn("no_prediction_layers", "the model's config names no multi-token-prediction layers; none are counted");
+    notes.warn("no_prediction_layers",
+               "the model's config names no multi-token-prediction layers; none are counted");
   }
-  const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, b.now, caches);
+  const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, caches);
   const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
   const CacheKinds kinds = kinds_of(caches);
   TRY_ASSIGN(const std::vector<StageRange> ranges, stage_ranges(*q.model, b.given));
-  const int multiprocessors = q.hardware->devices.empty() ? 0 : q.hardware->devices.front().gpu.sm_count;
+  const int multiprocessors =
+      q.hardware->devices.empty() ? 0 : q.hardware->devices.front().gpu.sm_count;
 
   for (size_t i = 0; i < ranges.size(); ++i) {
     Stage stage;
@@ -280,19 +305,20 @@ Result<Build> build(const Question& q, Notes& notes) {
     stage.weights = rank_weights(*q.model, *q.weights, layout, rules);
     stage.shape.weights = stage.weights.total() - std::min(stage.weights.total(), b.given.offload);
     if (q.model->vision && !b.given.language_only && layout.first_stage) {
-      stage.deepstack_per_token =
-          Bytes(q.model->vision->deepstack_layers * q.model->hidden_size * dtype_bytes(b.decided.plain));
-      stage.shape.weights_per_batch_token = stage.deepstack_per_token;
+      stage.shape.weights_per_batch_token = Bytes(
+          q.model->vision->deepstack_layers * q.model->hidden_size * dtype_bytes(b.decided.plain));
     }
+    // Sparse attention keeps the chosen positions of every token of a batch, once for all layers.
+    stage.shape.weights_per_batch_token += Bytes(chosen_positions(*q.model) * 4);
     // The last stage also runs the drafter's layers, which stand behind the trunk.
     const auto end = int32_t(layout.last_stage ? kInt64Max >> 33 : ranges[i].end);
     stage.pool = lay_out(caches, grouping, b.profile, int32_t(ranges[i].first), end, stage.shape);
-    fill_activations(*q.model, *q.weights, b.given, b.decided, b.profile, b.now, multiprocessors, stage.shape);
+    fill_activations(*q.model, *q.weights, b.given, b.decided, b.profile, multiprocessors,
+                     stage.shape);
     if (!layout.last_stage) stage.shape.samples = false;
     fill_overheads(q, b.given, b.profile, ranges[i], kinds.sparse || kinds.pooled, stage.shape);
     b.stages.push_back(std::move(stage));
   }
-  b.estimate_charged = b.stages.front().shape.graphs_charged;
   return b;
 }
 

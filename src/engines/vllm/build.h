@@ -19,7 +19,6 @@ struct Stage {
   VllmShape shape;
   Pool pool;
   RankWeights weights;
-  Bytes deepstack_per_token;  // part of weights_per_batch_token
   StageRange layers;
 };
 
@@ -29,8 +28,7 @@ struct Build {
   Profile profile;
   Circumstances now;
   std::vector<Stage> stages;
-  int64_t ranks_used = 1;     // devices that hold a rank
-  bool estimate_charged = false;
+  int64_t ranks_used = 1;  // devices that hold a rank
 
   // Device i holds a rank of this stage (ranks of one stage are neighbours).
   const Stage& stage_of_device(int device) const;

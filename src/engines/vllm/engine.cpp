@@ -29,7 +29,8 @@ Options effective_options(const Build& b, const Budget& budget) {
   if (b.given.pipeline > 1) o.set("pipeline_parallel_size", json::Value(b.given.pipeline));
   if (b.given.data > 1) o.set("data_parallel_size", json::Value(b.given.data));
   if (b.given.expert_parallel) o.set("enable_expert_parallel", json::Value(true));
-  if (b.given.decode_context > 1) o.set("decode_context_parallel_size", json::Value(b.given.decode_context));
+  if (b.given.decode_context > 1)
+    o.set("decode_context_parallel_size", json::Value(b.given.decode_context));
   o.set("enforce_eager", json::Value(b.given.eager));
   o.set("enable_prefix_caching", json::Value(b.decided.prefix_caching));
   o.set("enable_chunked_prefill", json::Value(b.decided.chunked));
@@ -39,7 +40,8 @@ Options effective_options(const Build& b, const Budget& budget) {
 // The options as given, with what the workload or the devices settled.
 std::string command_of(const Question& q, const Build& b, const Budget& budget) {
   Options o = q.settings.options;
-  if (b.given.tensor_assumed && b.given.tensor > 1) o.set("tensor_parallel_size", json::Value(b.given.tensor));
+  if (b.given.tensor_assumed && b.given.tensor > 1)
+    o.set("tensor_parallel_size", json::Value(b.given.tensor));
   if (b.decided.length_from_workload) o.set("max_model_len", json::Value(budget.max_model_len));
   return launch_command("vllm serve", q.model->id, o, q.settings.env, SwitchStyle::paired);
 }
@@ -57,7 +59,8 @@ KvFacts kv_facts(const Build& b, const Budget& budget, const Question& q) {
   const int64_t pages = pages_of(shape, budget.max_model_len, b.decided.batch_tokens);
   if (pages > 0) kv.max_concurrency = double(budget.blocks) / double(pages);
   const int64_t limit = std::max(budget.max_model_len, q.model->max_positions);
-  kv.max_sequence_tokens = longest_request_in_blocks(shape, budget.blocks, 1, limit, b.decided.batch_tokens);
+  kv.max_sequence_tokens =
+      longest_request_in_blocks(shape, budget.blocks, 1, limit, b.decided.batch_tokens);
   return kv;
 }
 
@@ -69,8 +72,9 @@ void answer_capacity(const Question& q, const Build& b, const Budget& budget, As
   // Block 0 is never handed out.
   const int64_t usable = std::max<int64_t>(0, budget.blocks - 1);
   if (pages > 0) a.users = std::min(usable / pages, b.decided.max_seqs);
-  const int64_t limit = b.given.max_model_len ? budget.max_model_len
-                                              : std::max(budget.max_model_len, q.model->max_positions);
+  const int64_t limit = b.given.max_model_len
+                            ? budget.max_model_len
+                            : std::max(budget.max_model_len, q.model->max_positions);
   a.longest_sequence =
       longest_request_in_blocks(shape, usable, demand.requests, limit, b.decided.batch_tokens);
 }
@@ -92,7 +96,8 @@ Result<Assessment> assess_vllm(const Question& q) {
   a.command = command_of(q, b, budget);
   if (b.decided.length_from_workload) {
     a.notes.assume("length_from_workload",
-                   "max_model_len is set to the sequence length asked for; without it vLLM takes the model's own");
+                   "max_model_len is set to the sequence length asked for; without it vLLM takes "
+                   "the model's own");
   }
   return a;
 }
@@ -105,7 +110,9 @@ namespace {
 class VllmEngine final : public Engine {
  public:
   std::string_view name() const override { return "vllm"; }
-  Result<Assessment> assess(const Question& question) const override { return vllm::assess_vllm(question); }
+  Result<Assessment> assess(const Question& question) const override {
+    return vllm::assess_vllm(question);
+  }
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return vllm::lever_candidates(question);
   }
@@ -117,7 +124,9 @@ class VllmEngine final : public Engine {
   std::vector<Layout> layouts(const Question& question, int devices) const override {
     return vllm::layouts(question.settings.options, devices);
   }
-  int64_t devices_asked(const Options& options) const override { return vllm::devices_asked(options); }
+  int64_t devices_asked(const Options& options) const override {
+    return vllm::devices_asked(options);
+  }
   bool runs_on(const catalog::Gpu& gpu) const override { return vllm::runs_on(gpu); }
 };
 

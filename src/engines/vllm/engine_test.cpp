@@ -33,7 +33,9 @@ TEST(VllmEngine, ReserveIsTheShareAndTheContext) {
 }
 
 TEST(VllmEngine, RefusesALengthThatTheCacheCannotHold) {
-  const Asked asked = testing::ask({.config = testing::kLlama8b, .gpu = "rtx-4090", .version = "0.22.0",
+  const Asked asked = testing::ask({.config = testing::kLlama8b,
+                                    .gpu = "rtx-4090",
+                                    .version = "0.22.0",
                                     .options = R"({"max_model_len":131072,"max_num_seqs":32})"});
   const Assessment a = testing::assess("vllm", asked);
   const Requirement* cache = testing::find(a, "kv_cache");
@@ -56,7 +58,8 @@ TEST(VllmEngine, RefusesWhenAnotherProcessHoldsTheCard) {
 }
 
 TEST(VllmEngine, HeadsMustDivide) {
-  const Asked asked = testing::ask({.config = testing::kLlama8b, .count = 3, .options = R"({"tensor_parallel_size":3})"});
+  const Asked asked = testing::ask(
+      {.config = testing::kLlama8b, .count = 3, .options = R"({"tensor_parallel_size":3})"});
   const Assessment a = testing::assess("vllm", asked);
   ASSERT_FALSE(a.refusals.empty());
   EXPECT_EQ(a.refusals[0].engine_error,
@@ -70,7 +73,8 @@ TEST(VllmEngine, DevicesWithoutAnOptionAreSplitOver) {
   EXPECT_TRUE(a.refusals.empty());
   // Three do not divide 32 heads: two are used.
   const Asked three = testing::ask({.config = testing::kLlama8b, .count = 3});
-  EXPECT_NE(testing::assess("vllm", three).command.find("--tensor-parallel-size 2"), std::string::npos);
+  EXPECT_NE(testing::assess("vllm", three).command.find("--tensor-parallel-size 2"),
+            std::string::npos);
 }
 
 TEST(VllmEngine, WorkloadSetsTheLength) {
@@ -87,7 +91,8 @@ TEST(VllmEngine, WorkloadSetsTheLength) {
 }
 
 TEST(VllmEngine, UnknownOptionsAreWarnedOf) {
-  const Asked asked = testing::ask({.config = testing::kLlama8b, .options = R"({"max_modle_len":4096})"});
+  const Asked asked =
+      testing::ask({.config = testing::kLlama8b, .options = R"({"max_modle_len":4096})"});
   const Assessment a = testing::assess("vllm", asked);
   EXPECT_TRUE(warned(a, "unknown_option"));
 }
@@ -106,7 +111,9 @@ TEST(VllmEngine, ImpossibleValuesAreErrors) {
 }
 
 TEST(VllmEngine, FitsTheLengthItself) {
-  const Asked asked = testing::ask({.config = testing::kLlama8b, .gpu = "rtx-4090", .version = "0.22.0",
+  const Asked asked = testing::ask({.config = testing::kLlama8b,
+                                    .gpu = "rtx-4090",
+                                    .version = "0.22.0",
                                     .options = R"({"max_model_len":-1,"max_num_seqs":32})"});
   const Assessment a = testing::assess("vllm", asked);
   const json::Value* length = a.effective.find("max_model_len");
@@ -131,7 +138,9 @@ TEST(VllmEngine, LongerRequestsNeverNeedLess) {
 
 TEST(VllmEngine, EagerRunsCaptureNothing) {
   const Asked graphs = testing::ask({.config = testing::kQwen30bA3b, .version = "0.24.0"});
-  const Asked eager = testing::ask({.config = testing::kQwen30bA3b, .version = "0.24.0", .options = R"({"enforce_eager":true})"});
+  const Asked eager = testing::ask({.config = testing::kQwen30bA3b,
+                                    .version = "0.24.0",
+                                    .options = R"({"enforce_eager":true})"});
   const Assessment with = testing::assess("vllm", graphs), without = testing::assess("vllm", eager);
   EXPECT_EQ(testing::find(without, "cuda_graphs"), nullptr);
   EXPECT_NE(testing::find(with, "cuda_graphs"), nullptr);
@@ -139,18 +148,23 @@ TEST(VllmEngine, EagerRunsCaptureNothing) {
 }
 
 TEST(VllmEngine, PipelineStagesShareTheLayers) {
-  const Asked asked = testing::ask({.config = testing::kLlama70b, .count = 4, .version = "0.22.0",
-                                    .options = R"({"tensor_parallel_size":2,"pipeline_parallel_size":2})"});
+  const Asked asked =
+      testing::ask({.config = testing::kLlama70b,
+                    .count = 4,
+                    .version = "0.22.0",
+                    .options = R"({"tensor_parallel_size":2,"pipeline_parallel_size":2})"});
   const Assessment a = testing::assess("vllm", asked);
   // Embedding on the first stage, head on the last, 40 layers each: about the same.
   const Bytes first = a.reserve.total(0, Component::weights).likely;
   const Bytes last = a.reserve.total(3, Component::weights).likely;
   EXPECT_LT(first - last, MiB(64));
-  EXPECT_EQ(a.reserve.total(0, Component::kv_cache).likely, a.reserve.total(3, Component::kv_cache).likely);
+  EXPECT_EQ(a.reserve.total(0, Component::kv_cache).likely,
+            a.reserve.total(3, Component::kv_cache).likely);
 }
 
 TEST(VllmEngine, OffloadedWeightsLeaveTheCard) {
-  const Asked asked = testing::ask({.config = testing::kLlama8b, .options = R"({"cpu_offload_gb":4})"});
+  const Asked asked =
+      testing::ask({.config = testing::kLlama8b, .options = R"({"cpu_offload_gb":4})"});
   const Assessment a = testing::assess("vllm", asked);
   EXPECT_EQ(a.reserve.total(kHost).likely, GiB(4));
 }

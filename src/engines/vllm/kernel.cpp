@@ -52,13 +52,15 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
     a.experts = Bytes(rows) * s.expert_row_bytes;
   }
   if (s.samples) {
-    a.sampler = Bytes(s.sampler_per_sequence) * n + Bytes(s.sampler_per_token) * t + Bytes(s.sampler_fixed);
+    a.sampler =
+        Bytes(s.sampler_per_sequence) * n + Bytes(s.sampler_per_token) * t + Bytes(s.sampler_fixed);
   }
   a.layer = Bytes(s.layer_per_token + s.expert_layer_per_token) * t;
   if (s.latent_row_bytes > 0) {
     // Rows of the chunked-prefill up-projection: vllm v1/attention/backends/mla/common.py.
     const int64_t blocks = saturating_multiply(p.max_seqs, 16);
-    const int64_t wanted = std::max(saturating_multiply(p.max_model_len, 8), saturating_multiply(blocks, 4));
+    const int64_t wanted =
+        std::max(saturating_multiply(p.max_model_len, 8), saturating_multiply(blocks, 4));
     a.layer += Bytes(s.latent_row_bytes) * std::max(std::min<int64_t>(wanted, 65536), blocks);
   }
   if (s.expert_workspace_stays) {
@@ -94,7 +96,8 @@ int64_t pages_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
   for (int32_t i = 0; i < s.rule_count; ++i) {
     const PageRule& rule = s.rules[size_t(i)];
     pages = saturating_add(
-        pages, saturating_multiply(rule.groups, pages_of_rule(rule, tokens, in_flight, s.context_ranks)));
+        pages,
+        saturating_multiply(rule.groups, pages_of_rule(rule, tokens, in_flight, s.context_ranks)));
   }
   return pages;
 }
@@ -116,12 +119,14 @@ int64_t longest_request(const VllmShape& s, Bytes available, int64_t limit, int6
   return low;
 }
 
-int64_t longest_request_in_blocks(const VllmShape& s, int64_t blocks, int64_t requests, int64_t limit,
-                                  int64_t batch_tokens) {
-  return longest_request(s, s.block_bytes * (requests > 0 ? blocks / requests : 0), limit, batch_tokens);
+int64_t longest_request_in_blocks(const VllmShape& s, int64_t blocks, int64_t requests,
+                                  int64_t limit, int64_t batch_tokens) {
+  return longest_request(s, s.block_bytes * (requests > 0 ? blocks / requests : 0), limit,
+                         batch_tokens);
 }
 
-int64_t pool_figure(const VllmShape& s, int64_t blocks, int64_t max_model_len, int64_t batch_tokens) {
+int64_t pool_figure(const VllmShape& s, int64_t blocks, int64_t max_model_len,
+                    int64_t batch_tokens) {
   if (s.groups == 0 || blocks <= 0) return 0;
   if (s.figure_by_concurrency) {
     const int64_t pages = pages_of(s, max_model_len, batch_tokens);

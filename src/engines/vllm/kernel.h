@@ -2,7 +2,8 @@
 // call it a few million times a second; the ledger is built on the same results.
 //
 // A VllmShape holds what does not change along a sweep (model, weights, parallel layout, version,
-// kind of card); a VllmPoint what does (card size, share, lengths, batch). All sizes are of one rank.
+// kind of card); a VllmPoint what does (card size, share, lengths, batch). All sizes are of one
+// rank.
 #pragma once
 
 #include <array>
@@ -40,51 +41,51 @@ struct VllmShape {
   // Cache
   std::array<PageRule, kMaxPageRules> rules;
   int32_t rule_count = 0;
-  Bytes block_bytes;              // one block of every group's tensors
-  int64_t groups = 0;             // cache groups; 0: the model keeps nothing
-  int64_t smallest_block = 16;    // tokens of the smallest block among the groups
-  int64_t context_ranks = 1;      // decode x prefill context parallelism
+  Bytes block_bytes;            // one block of every group's tensors
+  int64_t groups = 0;           // cache groups; 0: the model keeps nothing
+  int64_t smallest_block = 16;  // tokens of the smallest block among the groups
+  int64_t context_ranks = 1;    // decode x prefill context parallelism
   int64_t in_flight_batches = 1;
   bool figure_by_concurrency = true;
 
   // Activations: fixed + per token of the batch (t) + per sequence (N) + per token of the longest
   // sequence (m). The peak is the largest of sampler, layer and encoder on top of what stays.
-  Bytes stays_fixed;              // cuBLAS workspaces
-  int64_t expert_row_bytes = 0;   // workspace per routed row
+  Bytes stays_fixed;             // cuBLAS workspaces
+  int64_t expert_row_bytes = 0;  // workspace per routed row
   int64_t experts_per_token = 0;
   int64_t expert_extra_rows = 0;  // alignment rows (DeepGEMM); 0 = no rounding
   int64_t expert_token_cap = 0;
   bool expert_workspace_stays = false;
-  int64_t stays_per_length = 0;   // sparse indexer's gather buffers, bytes per token of m
+  int64_t stays_per_length = 0;  // sparse indexer's gather buffers, bytes per token of m
   int64_t sampler_per_sequence = 0;
   int64_t sampler_per_token = 0;
   int64_t sampler_fixed = 0;
   bool samples = true;
   int64_t layer_per_token = 0;
   int64_t expert_layer_per_token = 0;  // rows that stay beside the workspaces (Marlin)
-  int64_t latent_row_bytes = 0;   // MLA up-projection buffer, per row; 0 = none
-  int64_t item_tokens = 0;        // largest multimodal item; 0 = no tower profiled
+  int64_t latent_row_bytes = 0;        // MLA up-projection buffer, per row; 0 = none
+  int64_t item_tokens = 0;             // largest multimodal item; 0 = no tower profiled
   int64_t item_transient_bytes = 0, item_output_bytes = 0;
 
   // Outside of torch, and graphs
   Bytes non_torch;
-  Bytes graph_bytes;              // estimate per graph (all layers)
+  Bytes graph_bytes;  // estimate per graph (all layers)
   Bytes graph_floor;
   bool graphs_charged = false;
   bool graphs_captured = true;
-  bool piecewise_graphs = true;   // beside the FULL ones
+  bool piecewise_graphs = true;  // beside the FULL ones
   int64_t graph_sizes_step = 16;
   int64_t graph_largest = 512;
   int64_t speculative_tokens = 0;
-  int64_t listed_sizes = 0;       // capture sizes given one by one; 0 = derived
+  int64_t listed_sizes = 0;  // capture sizes given one by one; 0 = derived
   int64_t listed_largest = 0;
 };
 
 struct VllmPoint {
-  Bytes total;                    // what the driver reports
+  Bytes total;  // what the driver reports
   double utilisation = 0.9;
-  Bytes fixed_cache;              // kv_cache_memory_bytes; 0 = by the budget
-  int64_t fixed_blocks = 0;       // num_gpu_blocks_override; 0 = by the memory
+  Bytes fixed_cache;         // kv_cache_memory_bytes; 0 = by the budget
+  int64_t fixed_blocks = 0;  // num_gpu_blocks_override; 0 = by the memory
   int64_t max_model_len = 0;
   int64_t batch_tokens = 0;
   int64_t max_seqs = 0;
@@ -99,13 +100,13 @@ struct VllmActivations {
 };
 
 struct VllmTotals {
-  Bytes requested;                // share x total
+  Bytes requested;  // share x total
   Bytes weights;
   VllmActivations activations;
   Bytes non_torch;
-  Bytes graphs;                   // estimate, whether charged or not
+  Bytes graphs;  // estimate, whether charged or not
   int64_t graph_count = 0;
-  Bytes available;                // for the cache; may be negative
+  Bytes available;  // for the cache; may be negative
   int64_t blocks = 0;
   int64_t pages_per_request = 0;  // at max_model_len
   int64_t pool_tokens = 0;        // "GPU KV cache size"
@@ -120,7 +121,8 @@ int64_t graph_count(const VllmShape& shape, const VllmPoint& point);
 int64_t pages_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
 Bytes need_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
 // Longest request whose pages fit in `available`, at most `limit` tokens.
-int64_t longest_request(const VllmShape& shape, Bytes available, int64_t limit, int64_t batch_tokens);
+int64_t longest_request(const VllmShape& shape, Bytes available, int64_t limit,
+                        int64_t batch_tokens);
 // The same in whole blocks that are there for `requests` requests of one length.
 int64_t longest_request_in_blocks(const VllmShape& shape, int64_t blocks, int64_t requests,
                                   int64_t limit, int64_t batch_tokens);

@@ -11,7 +11,7 @@ using Kind = LayerCache::Kind;
 struct Bucket {
   LayerCache cache;
   std::vector<int32_t> layers;
-  int64_t page = 0;          // bytes of one block
+  int64_t page = 0;  // bytes of one block
   int64_t block_tokens = 0;
   int64_t count() const { return int64_t(layers.size()); }
 };
@@ -83,7 +83,8 @@ void add_rule(VllmShape& shape, const PageRule& rule) {
 }
 
 int64_t in_stage(const std::vector<int32_t>& layers, int32_t first, int32_t end) {
-  return std::count_if(layers.begin(), layers.end(), [&](int32_t l) { return l >= first && l < end; });
+  return std::count_if(layers.begin(), layers.end(),
+                       [&](int32_t l) { return l >= first && l < end; });
 }
 
 // Largest number of layers of one group on this stage; groups take every n-th layer of a bucket.
@@ -146,7 +147,8 @@ void lay_out_compressed(const std::vector<LayerCache>& caches, const Profile& pr
   if (indexer_row > 0) pages += round_up(block / indexer_ratio * indexer_row, kCompressedPageStep);
   // Window groups are cut into chunks of d layers, d chosen for the least padding, ties to larger.
   int64_t best_waste = -1, d = std::max<int64_t>(tuples, 1);
-  for (int64_t candidate = std::max<int64_t>(tuples, 1); candidate <= std::max(windows, tuples); ++candidate) {
+  for (int64_t candidate = std::max<int64_t>(tuples, 1); candidate <= std::max(windows, tuples);
+       ++candidate) {
     int64_t waste = round_up(windows, candidate) - windows;
     for (const Ratio& r : ratios) waste += round_up(r.layers, candidate) - r.layers;
     if (best_waste < 0 || waste <= best_waste) {
@@ -195,7 +197,8 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
   if (all.empty()) return pool;
 
   bool compressed = false;
-  for (const LayerCache& c : all) compressed = compressed || c.kind == Kind::compressed || c.kind == Kind::row_window;
+  for (const LayerCache& c : all)
+    compressed = compressed || c.kind == Kind::compressed || c.kind == Kind::row_window;
   if (compressed) {
     lay_out_compressed(all, profile, shape, pool);
     return pool;
@@ -206,7 +209,8 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
   int64_t states = 0, growing = 0, side_row = 0, side_ratio = 1, side_layers = 0;
   for (const LayerCache& c : all) states += c.kind == Kind::state;
   for (LayerCache c : all) {
-    if ((c.kind == Kind::window && !rules.window_groups) || (c.kind == Kind::chunk && !rules.chunk_groups)) {
+    if ((c.kind == Kind::window && !rules.window_groups) ||
+        (c.kind == Kind::chunk && !rules.chunk_groups)) {
       c.kind = Kind::full;
       c.window = 0;
     }
@@ -278,9 +282,11 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
     shape.smallest_block = kInt64Max;
     for (Bucket& b : buckets) {
       if (b.page > 0 && largest_page % b.page != 0 && pool.fault.empty()) {
-        pool.fault = "page size " + std::to_string(largest_page) + " is not divisible by " + std::to_string(b.page);
+        pool.fault = "page size " + std::to_string(largest_page) + " is not divisible by " +
+                     std::to_string(b.page);
       }
-      if (b.cache.kind != Kind::state && b.page > 0) b.block_tokens = block * (largest_page / b.page);
+      if (b.cache.kind != Kind::state && b.page > 0)
+        b.block_tokens = block * (largest_page / b.page);
       smallest = std::min(smallest, b.count());
       largest = std::max(largest, b.count());
     }
@@ -298,7 +304,8 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
     }
   }
   if (side_row > 0) {
-    shape.block_bytes += Bytes(block / side_ratio * side_row) * std::min(pool.group_size, side_layers);
+    shape.block_bytes +=
+        Bytes(block / side_ratio * side_row) * std::min(pool.group_size, side_layers);
     pool.growing_bytes_per_token += Bytes(side_row * side_layers / side_ratio);
     if (states > 0) {
       PageRule extra;

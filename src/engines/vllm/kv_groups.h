@@ -16,8 +16,8 @@ namespace vramwise::engines::vllm {
 enum class StateMode { one, aligned, every };  // mamba_cache_mode none, align, all
 
 struct GroupingRules {
-  int64_t block_tokens = 16;        // of the backend, or as given
-  bool window_groups = true;        // else window layers are cached in full
+  int64_t block_tokens = 16;  // of the backend, or as given
+  bool window_groups = true;  // else window layers are cached in full
   bool chunk_groups = false;
   StateMode state_mode = StateMode::one;
   int64_t speculative_tokens = 0;
@@ -31,14 +31,14 @@ struct GroupingRules {
 
 // What the layout is like, beside the numbers of the shape.
 struct Pool {
-  int64_t block_tokens = 16;        // tokens of a block of the attention layers
-  bool raised = false;              // block_tokens were raised to hold a state
-  double state_padding = 0;         // share by which state pages are padded
-  int64_t group_size = 0;           // layers a group
-  int64_t padding_layers = 0;       // layers that exist only to fill groups
-  double padding_share = 0;         // worst bucket's
-  Bytes growing_bytes_per_token;    // of all layers that keep every token
-  std::string fault;                // why vLLM refuses the layout; empty: fine
+  int64_t block_tokens = 16;      // tokens of a block of the attention layers
+  bool raised = false;            // block_tokens were raised to hold a state
+  double state_padding = 0;       // share by which state pages are padded
+  int64_t group_size = 0;         // layers a group
+  int64_t padding_layers = 0;     // layers that exist only to fill groups
+  double padding_share = 0;       // worst bucket's
+  Bytes growing_bytes_per_token;  // of all layers that keep every token
+  std::string fault;              // why vLLM refuses the layout; empty: fine
   bool has_states = false;
   bool has_windows = false;
 };

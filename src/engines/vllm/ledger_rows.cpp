@@ -59,13 +59,16 @@ void Rows::weights(Ledger& ledger) const {
     offload -= moved;
   }
   for (size_t i = 0; i < kWeightItems; ++i) {
-    LedgerRow r = row(Component::weights, to_string(WeightItem(i)), share(left.bytes[i], d_.weights), Basis::derived);
+    LedgerRow r = row(Component::weights, to_string(WeightItem(i)),
+                      share(left.bytes[i], d_.weights), Basis::derived);
     r.source = kLayers;
-    r.formula = {"this rank's share of the tensors, as loaded", {{"tensor_parallel", double(b_.given.tensor)}}};
+    r.formula = {"this rank's share of the tensors, as loaded",
+                 {{"tensor_parallel", double(b_.given.tensor)}}};
     ledger.add(std::move(r));
   }
   const Bytes deepstack = d_.stage->shape.weights_per_batch_token * b_.decided.batch_tokens;
-  LedgerRow r = row(Component::weights, "feature buffers of the vision tower", share(deepstack, d_.weights), Basis::derived);
+  LedgerRow r =
+      row(Component::weights, "buffers of a batch", share(deepstack, d_.weights), Basis::derived);
   r.source = kLayers;
   r.formula = {"batch_tokens x bytes_per_token",
                {{"batch_tokens", double(b_.decided.batch_tokens)},
@@ -99,10 +102,13 @@ void Rows::activations(Ledger& ledger) const {
   const Bytes experts_stay = s.expert_workspace_stays ? a.experts : Bytes();
   add("expert workspace", experts_stay,
       {"batch_tokens x experts_per_token x row_bytes",
-       {{"batch_tokens", t}, {"experts_per_token", double(s.experts_per_token)}, {"row_bytes", double(s.expert_row_bytes)}}});
+       {{"batch_tokens", t},
+        {"experts_per_token", double(s.experts_per_token)},
+        {"row_bytes", double(s.expert_row_bytes)}}});
   add("indexer buffers", a.stays - fixed - experts_stay,
       {"max_model_len x bytes_per_token",
-       {{"max_model_len", double(b_.decided.max_model_len)}, {"bytes_per_token", double(s.stays_per_length)}}});
+       {{"max_model_len", double(b_.decided.max_model_len)},
+        {"bytes_per_token", double(s.stays_per_length)}}});
   add("encoder outputs", a.outputs, {"items x tokens x hidden_size x element", {}});
   if (a.layer >= a.sampler && a.layer >= a.encoder) {
     add("one layer's forward pass", a.layer,
@@ -117,16 +123,19 @@ void Rows::activations(Ledger& ledger) const {
           {"bytes_per_token", double(s.sampler_per_token)},
           {"fixed", double(s.sampler_fixed)}}});
   } else {
-    add("vision encoder", a.encoder, {"items x patches x (2 ffn_size / tensor_parallel + 4 hidden_size) x element", {}});
+    add("vision encoder", a.encoder,
+        {"items x patches x (2 ffn_size / tensor_parallel + 4 hidden_size) x element", {}});
   }
 }
 
 void Rows::runtime(Ledger& ledger) const {
-  LedgerRow context = row(Component::runtime, "CUDA context and communication", d_.before_snapshot, Basis::modelled);
+  LedgerRow context = row(Component::runtime, "CUDA context and communication", d_.before_snapshot,
+                          Basis::modelled);
   context.source = kFitted;
   context.formula = {"gone before vLLM looks at the card, outside of its budget", {}};
   ledger.add(std::move(context));
-  LedgerRow outside = row(Component::runtime, "kernels and libraries", d_.non_torch, Basis::modelled);
+  LedgerRow outside =
+      row(Component::runtime, "kernels and libraries", d_.non_torch, Basis::modelled);
   outside.source = kFitted;
   outside.formula = {"memory outside of torch after the profile run", {}};
   ledger.add(std::move(outside));
@@ -145,7 +154,8 @@ void Rows::pool(Ledger& ledger, int64_t blocks, std::string_view item) const {
   const Bytes block = d_.stage->shape.block_bytes;
   LedgerRow r = row(Component::kv_cache, item, ByteRange::exactly(block * blocks), Basis::derived);
   r.source = kCacheUtils;
-  r.formula = {"blocks x block_bytes", {{"blocks", double(blocks)}, {"block_bytes", double(block.count())}}};
+  r.formula = {"blocks x block_bytes",
+               {{"blocks", double(blocks)}, {"block_bytes", double(block.count())}}};
   ledger.add(std::move(r));
 }
 

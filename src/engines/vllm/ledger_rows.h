@@ -1,5 +1,5 @@
-// The three readings of the budget as rows: what a workload needs, what vLLM reserves, and the worst
-// moment of the start.
+// The three readings of the budget as rows: what a workload needs, what vLLM reserves, and the
+// worst moment of the start.
 #pragma once
 
 #include "engines/engine.h"

@@ -10,8 +10,16 @@ namespace {
 
 // Order of cost: lower is tried and shown first.
 enum Order {
-  kTowers = 5, kUtilisation = 10, kSequences = 20, kBatch = 25, kCacheType = 30, kEager = 40, kLength = 50,
-  kWeights = 60, kRanks = 70, kCard = 80,
+  kTowers = 5,
+  kUtilisation = 10,
+  kSequences = 20,
+  kBatch = 25,
+  kCacheType = 30,
+  kEager = 40,
+  kLength = 50,
+  kWeights = 60,
+  kRanks = 70,
+  kCard = 80,
 };
 
 // Headroom left beside the budget when the share is raised: fluctuation between starts.
@@ -36,7 +44,8 @@ class Finder {
   }
 
  private:
-  LeverCandidate& add(std::string id, int order, std::string change, std::string option, std::string cost) {
+  LeverCandidate& add(std::string id, int order, std::string change, std::string option,
+                      std::string cost) {
     LeverCandidate c;
     c.id = std::move(id);
     c.order = order;
@@ -79,11 +88,12 @@ void Finder::share() {
   const double share = double(percent) / 100;
   const bool up = percent > now;
   if (up && percent - now < kShareStepPercent) return;
-  LeverCandidate& c = add("gpu_memory_utilization", kUtilisation,
-                          std::string(up ? "give" : "ask for only") + " vLLM " + std::to_string(percent) +
-                              " % of the card" + (up ? "" : ", which is free"),
-                          "--gpu-memory-utilization " + format_number(share),
-                          up ? "less room for other processes on the card" : "a smaller cache");
+  LeverCandidate& c =
+      add("gpu_memory_utilization", kUtilisation,
+          std::string(up ? "give" : "ask for only") + " vLLM " + std::to_string(percent) +
+              " % of the card" + (up ? "" : ", which is free"),
+          "--gpu-memory-utilization " + format_number(share),
+          up ? "less room for other processes on the card" : "a smaller cache");
   c.options = {{"gpu_memory_utilization", json::Value(share)}};
 }
 
@@ -91,10 +101,12 @@ void Finder::sequences() {
   const int64_t asked = q_.workload.concurrency.count();
   int64_t n = std::max<int64_t>(asked, 1) <= 16 ? 16 : 1;
   while (n < asked) n *= 2;
-  if (b_.profile.slot_check && budget_.full().stage->pool.has_states) n = std::min(n, std::max<int64_t>(1, budget_.blocks_low));
+  if (b_.profile.slot_check && budget_.full().stage->pool.has_states)
+    n = std::min(n, std::max<int64_t>(1, budget_.blocks_low));
   if (n >= b_.decided.max_seqs || n < std::max<int64_t>(asked, 1)) return;
-  LeverCandidate& c = add("max_num_seqs", kSequences, "run at most " + format_grouped(n) + " sequences at a time",
-                          "--max-num-seqs " + std::to_string(n), "more users than that wait");
+  LeverCandidate& c =
+      add("max_num_seqs", kSequences, "run at most " + format_grouped(n) + " sequences at a time",
+          "--max-num-seqs " + std::to_string(n), "more users than that wait");
   c.options = {{"max_num_seqs", json::Value(n)}};
   // Batches that were derived from the sequences stay as they are.
 }
@@ -103,15 +115,16 @@ void Finder::batch() {
   for (const int64_t t : {int64_t{2048}, int64_t{1024}, int64_t{512}}) {
     if (t >= b_.decided.batch_tokens || t < b_.decided.max_seqs) continue;
     if (!b_.decided.chunked) continue;
-    LeverCandidate& c = add("max_num_batched_tokens", kBatch,
-                            "read prompts in chunks of " + format_grouped(t) + " tokens",
-                            "--max-num-batched-tokens " + std::to_string(t), "slower prompt processing");
+    LeverCandidate& c =
+        add("max_num_batched_tokens", kBatch,
+            "read prompts in chunks of " + format_grouped(t) + " tokens",
+            "--max-num-batched-tokens " + std::to_string(t), "slower prompt processing");
     c.options = {{"max_num_batched_tokens", json::Value(t)}};
     return;
   }
   if (!b_.decided.chunked) {
-    LeverCandidate& c = add("enable_chunked_prefill", kBatch, "read long prompts in chunks", "--enable-chunked-prefill",
-                            "slower prompt processing");
+    LeverCandidate& c = add("enable_chunked_prefill", kBatch, "read long prompts in chunks",
+                            "--enable-chunked-prefill", "slower prompt processing");
     c.options = {{"enable_chunked_prefill", json::Value(true)}};
   }
 }
@@ -122,8 +135,8 @@ void Finder::cache_type() {
   const int capability = b_.now.capability;
   // fp8 caches need Ada, Hopper or later, or Triton kernels on Ampere.
   if (b_.now.nvidia && capability > 0 && capability < 80) return;
-  LeverCandidate& c = add("kv_cache_dtype", kCacheType, "store the cache in fp8", "--kv-cache-dtype fp8",
-                          "a small risk for accuracy");
+  LeverCandidate& c = add("kv_cache_dtype", kCacheType, "store the cache in fp8",
+                          "--kv-cache-dtype fp8", "a small risk for accuracy");
   c.options = {{"kv_cache_dtype", json::Value("fp8")}};
 }
 
@@ -139,7 +152,8 @@ void Finder::length() {
   if (shape.groups == 0 || b_.given.fit_length) return;
   const int64_t asked = q_.workload.sequence_tokens.count();
   const Bytes available = budget_.full().available.low;
-  int64_t fits = longest_request(shape, available, b_.decided.max_model_len, b_.decided.batch_tokens);
+  int64_t fits =
+      longest_request(shape, available, b_.decided.max_model_len, b_.decided.batch_tokens);
   const int64_t requests = std::max<int64_t>(1, q_.workload.concurrency.count());
   if (q_.workload.given()) {
     fits = longest_request_in_blocks(shape, std::max<int64_t>(0, budget_.blocks_low - 1), requests,
@@ -153,8 +167,9 @@ void Finder::length() {
     }
   }
   if (fits < 256 || fits >= b_.decided.max_model_len) return;
-  LeverCandidate& c = add("max_model_len", kLength, "cap requests at " + format_grouped(fits) + " tokens",
-                          "--max-model-len " + std::to_string(fits), "longer requests are refused");
+  LeverCandidate& c =
+      add("max_model_len", kLength, "cap requests at " + format_grouped(fits) + " tokens",
+          "--max-model-len " + std::to_string(fits), "longer requests are refused");
   c.options = {{"max_model_len", json::Value(fits)}};
   if (asked > fits) {
     c.changes_workload = true;
@@ -165,21 +180,22 @@ void Finder::length() {
 
 void Finder::towers() {
   if (!q_.model->vision || b_.given.language_only) return;
-  LeverCandidate& c = add("language_model_only", kTowers, "leave the vision tower out", "--language-model-only",
-                          "text only: no images");
+  LeverCandidate& c = add("language_model_only", kTowers, "leave the vision tower out",
+                          "--language-model-only", "text only: no images");
   c.options = {{"language_model_only", json::Value(true)}};
 }
 
 void Finder::weights() {
   const double bits = weights::bits_per_weight(*q_.model, *q_.weights);
   if (bits > 12) {
-    LeverCandidate& c = add("weights", kWeights, "use weights in fp8", "(a checkpoint in fp8, or --quantization fp8)",
-                            "a small loss of quality");
+    LeverCandidate& c =
+        add("weights", kWeights, "use weights in fp8",
+            "(a checkpoint in fp8, or --quantization fp8)", "a small loss of quality");
     c.weights_format = "fp8";
   }
   if (bits > 6) {
-    LeverCandidate& c = add("weights", kWeights + 2, "use weights in 4 bits (AWQ)", "(an AWQ checkpoint)",
-                            "some loss of quality");
+    LeverCandidate& c = add("weights", kWeights + 2, "use weights in 4 bits (AWQ)",
+                            "(an AWQ checkpoint)", "some loss of quality");
     c.weights_format = "awq";
   }
 }
@@ -197,9 +213,11 @@ void Finder::ranks() {
       }
     }
     if (!divides) return;
-    const int per_node = q_.hardware->devices.empty() ? 0 : q_.hardware->devices.front().gpu.max_per_node;
+    const int per_node =
+        q_.hardware->devices.empty() ? 0 : q_.hardware->devices.front().gpu.max_per_node;
     if (per_node > 0 && n > per_node) return;
-    LeverCandidate& c = add("tensor_parallel_size", kRanks + int(n), "split the model over " + std::to_string(n) + " GPUs",
+    LeverCandidate& c = add("tensor_parallel_size", kRanks + int(n),
+                            "split the model over " + std::to_string(n) + " GPUs",
                             "--tensor-parallel-size " + std::to_string(n), "more GPUs");
     c.options = {{"tensor_parallel_size", json::Value(n)}};
     c.devices = int(n);
@@ -215,7 +233,8 @@ void Finder::card() {
   for (const std::string_view id : {"l40s", "h100-sxm", "h200-sxm", "b200"}) {
     const auto gpu = catalog::find_gpu(id);
     if (!gpu || gpu->total <= total + GiB(2)) continue;
-    LeverCandidate& c = add("gpu", kCard + shown, "use " + std::string(gpu->name), "(another GPU)", "another machine");
+    LeverCandidate& c = add("gpu", kCard + shown, "use " + std::string(gpu->name), "(another GPU)",
+                            "another machine");
     c.gpu = std::string(id);
     if (++shown == 2) return;
   }

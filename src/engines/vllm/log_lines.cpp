@@ -22,22 +22,27 @@ std::vector<LogLine> log_lines(const Build& b, const Budget& budget) {
     lines.push_back({"Estimated CUDA graph memory", double(d.totals.graphs.count()), "bytes"});
   }
   if (b.now.first_engine) {
-    lines.push_back({"PyTorch activation peak memory takes", double(d.totals.activations.peak.count()), "bytes"});
+    lines.push_back({"PyTorch activation peak memory takes",
+                     double(d.totals.activations.peak.count()), "bytes"});
     lines.push_back({"non_torch_memory takes", double(d.non_torch.likely.count()), "bytes"});
-    lines.push_back({"the rest of the memory reserved for KV Cache is", double(d.available.likely.count()), "bytes"});
+    lines.push_back({"the rest of the memory reserved for KV Cache is",
+                     double(d.available.likely.count()), "bytes"});
     lines.push_back({"# GPU blocks", double(budget.blocks), "count"});
   } else {
     lines.push_back({"Available KV cache memory", double(d.available.likely.count()), "bytes"});
-    const int64_t tokens = pool_figure(shape, budget.blocks, budget.max_model_len, b.decided.batch_tokens);
+    const int64_t tokens =
+        pool_figure(shape, budget.blocks, budget.max_model_len, b.decided.batch_tokens);
     lines.push_back({"GPU KV cache size", double(tokens), "tokens"});
   }
   const int64_t pages = pages_of(shape, budget.max_model_len, b.decided.batch_tokens);
   if (pages > 0) {
-    lines.push_back({"Maximum concurrency for " + std::to_string(budget.max_model_len) + " tokens per request",
-                     double(budget.blocks) / double(pages), "x"});
+    lines.push_back(
+        {"Maximum concurrency for " + std::to_string(budget.max_model_len) + " tokens per request",
+         double(budget.blocks) / double(pages), "x"});
   }
   if (d.totals.graph_count > 0) {
-    lines.push_back({"Graph capturing finished, took", double(d.graphs_taken.likely.count()), "bytes"});
+    lines.push_back(
+        {"Graph capturing finished, took", double(d.graphs_taken.likely.count()), "bytes"});
   }
   return lines;
 }

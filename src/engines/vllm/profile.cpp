@@ -95,7 +95,8 @@ Result<Profile> load_profile(const Version& version, Circumstances& now,
   now.first_engine = use_first_engine ? *use_first_engine : facts.flag("first_engine");
   p.utilisation = facts.number("utilisation");
   p.leading_runner = facts.integer("leading_runner");
-  // Runner 2 serves what `now.runner` marked as eligible, from the version on that made it the default.
+  // Runner 2 serves what `now.runner` marked as eligible, from the version on that made it the
+  // default.
   if (p.leading_runner < 2) now.runner = 1;
   const json::Value& charge = facts.row("graph_estimate", now);
   p.graphs_charged = charge.find("charged") != nullptr && charge.find("charged")->as_boolean();

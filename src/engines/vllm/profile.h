@@ -15,29 +15,30 @@ struct Profile {
   Version version;
 
   // Budget
-  double utilisation = 0;             // default of gpu_memory_utilization
-  bool graphs_charged = false;        // the graph estimate is subtracted from the budget
-  bool blocks_are_memory = false;     // num_gpu_blocks_override replaces the available memory
-  int64_t leading_runner = 1;         // runner of dense decoder models without speculation
+  double utilisation = 0;          // default of gpu_memory_utilization
+  bool graphs_charged = false;     // the graph estimate is subtracted from the budget
+  bool blocks_are_memory = false;  // num_gpu_blocks_override replaces the available memory
+  int64_t leading_runner = 1;      // runner of dense decoder models without speculation
 
   // Batch limits where the user gives none
   int64_t batch_tokens = 0, max_seqs = 0;
   int64_t unchunked_floor = 0, chunked_batch = 0, chunked_above = 0;  // first engine only
 
   // Cache
-  bool window_groups = false;         // layers of several kinds share a pool by groups
+  bool window_groups = false;  // layers of several kinds share a pool by groups
   bool chunked_layers_grouped = false;
-  int64_t group_threshold_percent = 0;  // largest bucket over smallest, below which the largest rules
-  bool figure_by_concurrency = false;   // "GPU KV cache size" = concurrency x max_model_len
-  int64_t batches_in_flight = 1;        // with asynchronous scheduling
-  bool in_flight_by_stages = false;     // else one batch per pipeline stage
-  bool state_caching_default = false;   // prefix caching of hybrids when the flag is absent
-  bool state_caching_aligns = false;    // prefix caching keeps aligned states
-  bool mamba_state_demanded = false;    // honours the state type that a Mamba-2 model's config names
+  int64_t group_threshold_percent =
+      0;  // largest bucket over smallest, below which the largest rules
+  bool figure_by_concurrency = false;  // "GPU KV cache size" = concurrency x max_model_len
+  int64_t batches_in_flight = 1;       // with asynchronous scheduling
+  bool in_flight_by_stages = false;    // else one batch per pipeline stage
+  bool state_caching_default = false;  // prefix caching of hybrids when the flag is absent
+  bool state_caching_aligns = false;   // prefix caching keeps aligned states
+  bool mamba_state_demanded = false;   // honours the state type that a Mamba-2 model's config names
   bool delta_state_demanded = false;
-  bool slot_check = false;              // refuses max_num_seqs above the state blocks
-  bool checkpoint_cache_type = false;   // cache type of the checkpoint's quantisation config
-  bool sparse_plain_rows = false;       // fp8 latent rows beside an indexer stay elements
+  bool slot_check = false;             // refuses max_num_seqs above the state blocks
+  bool checkpoint_cache_type = false;  // cache type of the checkpoint's quantisation config
+  bool sparse_plain_rows = false;      // fp8 latent rows beside an indexer stay elements
   int64_t sparse_row_bytes = 0;
   int64_t block_tokens = 0, latent_block_tokens = 0, sparse_block_tokens = 0,
           compressed_block_tokens = 0;
@@ -45,33 +46,33 @@ struct Profile {
   int64_t side_extra_pages = 0;
 
   // Activations
-  int64_t sampler_bytes = 0;          // per sequence and vocabulary entry
-  int64_t sampler_buffer_bytes = 0;   // per multiprocessor and vocabulary entry
+  int64_t sampler_bytes = 0;         // per sequence and vocabulary entry
+  int64_t sampler_buffer_bytes = 0;  // per multiprocessor and vocabulary entry
   bool sampler_when_chunked = true;
   Bytes cublas_workspace;
   bool expert_workspace_stays = false;
   int64_t expert_token_cap = 0;
   bool indexer_buffers = false;
-  int64_t indexer_rows = 0;           // gather rows per token of the longest sequence
+  int64_t indexer_rows = 0;  // gather rows per token of the longest sequence
   int64_t sampler_percent = 0, layer_percent = 0, encoder_percent = 0, expert_percent = 0;  // bars
 
   // Outside of torch, and graphs
   ByteRange non_torch;
-  ByteRange before_snapshot;          // context, communication: charged to nothing
-  Bytes graph_layer, graph_sparse_layer;       // estimate per layer and graph
+  ByteRange before_snapshot;              // context, communication: charged to nothing
+  Bytes graph_layer, graph_sparse_layer;  // estimate per layer and graph
   int64_t graph_low_percent = 0, graph_high_percent = 0;
   Bytes graph_floor;
   int64_t graph_taken_low_percent = 0, graph_taken_percent = 0, graph_taken_high_percent = 0;
-  int64_t graph_sizes_step = 0;       // step of capture sizes from 256 on
-  int64_t graph_largest = 0;          // default bound of the largest captured batch
+  int64_t graph_sizes_step = 0;  // step of capture sizes from 256 on
+  int64_t graph_largest = 0;     // default bound of the largest captured batch
 
   // Expert kernels
   ExpertPadding mxfp4_padding, nvfp4_padding;
-  bool marlin_fp8 = false;            // 8-bit weights run on Marlin (no fp8 units)
+  bool marlin_fp8 = false;  // 8-bit weights run on Marlin (no fp8 units)
   bool gptq_without_marlin = false;
-  bool fp4_without_workspace = false; // NVFP4 experts keep no workspace
-  int64_t weights_per_mille = 0;      // bar of loaded weights
-  int64_t unverified_per_mille = 0;   // upper bar where the model leaves tensors out
+  bool fp4_without_workspace = false;  // NVFP4 experts keep no workspace
+  int64_t weights_per_mille = 0;       // bar of loaded weights
+  int64_t unverified_per_mille = 0;    // upper bar where the model leaves tensors out
 };
 
 // `now` describes card and flags; its `first_engine` is set from the version and VLLM_USE_V1.

@@ -160,7 +160,8 @@ Result<bool> read_graphs(const Reader& r, Given& g) {
   TRY_ASSIGN(g.eager, r.flag("enforce_eager", false));
   TRY_ASSIGN(g.graph_mode, r.word("compilation_config.cudagraph_mode", ""));
   if (to_lower(g.graph_mode) == "none") g.eager = true;
-  for (const char* name : {"cudagraph_capture_sizes", "compilation_config.cudagraph_capture_sizes"}) {
+  for (const char* name :
+       {"cudagraph_capture_sizes", "compilation_config.cudagraph_capture_sizes"}) {
     TRY_ASSIGN(const auto sizes, r.options().numbers(name));
     if (!sizes) continue;
     g.capture_sizes.clear();
@@ -169,7 +170,8 @@ Result<bool> read_graphs(const Reader& r, Given& g) {
       g.capture_sizes.push_back(int64_t(size));
     }
   }
-  for (const char* name : {"max_cudagraph_capture_size", "compilation_config.max_cudagraph_capture_size"}) {
+  for (const char* name :
+       {"max_cudagraph_capture_size", "compilation_config.max_cudagraph_capture_size"}) {
     TRY_ASSIGN(const auto largest, r.count(name, 0, kMaxTokens));
     if (largest) g.largest_capture = largest;
   }
@@ -230,9 +232,10 @@ Result<bool> read_speculation(const Reader& r, Given& g) {
     g.speculation = Speculation::one_layer;
   } else {
     g.speculation = Speculation::draft_model;
-    r.notes().warn("drafter_unknown",
-                   "the drafter's own weights and cache are not counted: only its target is known here",
-                   "vllm config/speculative.py");
+    r.notes().warn(
+        "drafter_unknown",
+        "the drafter's own weights and cache are not counted: only its target is known here",
+        "vllm config/speculative.py");
   }
   return true;
 }
@@ -244,7 +247,8 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
     if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
     if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
     if (name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN") g.allow_long = is_on(value);
-    if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE") g.grouped_chunks = is_on(value);
+    if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
+      g.grouped_chunks = is_on(value);
     if (name == "VLLM_MXFP4_USE_MARLIN" || name == "VLLM_TEST_FORCE_FP8_MARLIN") {
       g.marlin = g.marlin || is_on(value);
     }
@@ -283,72 +287,6 @@ void warn_unknown(const Options& options, Notes& notes) {
   }
 }
 
-std::optional<DType> asked_type(std::string_view name) {
-  if (name.empty() || name == "auto") return std::nullopt;
-  return dtype_from_name(name);
-}
-
-// Bytes of a cache element by the name of its type.
-void decide_cache_type(const Question& q, const Given& given, const Profile& profile, Decided& d,
-                       Notes& notes) {
-  std::string name = given.cache_dtype;
-  if (name == "auto" && q.weights->recipe && profile.checkpoint_cache_type &&
-      !q.weights->recipe->kv_cache_dtype.empty()) {
-    name = q.weights->recipe->kv_cache_dtype;
-    notes.assume("cache_type_of_checkpoint",
-                 "the checkpoint asks for a cache in " + name + ", which auto follows",
-                 "vllm model_executor/layers/quantization/modelopt.py");
-  }
-  name = to_lower(name);
-  const auto type = dtype_from_name(name);
-  if (name == "auto" || (type && dtype_bytes(*type) >= 2)) {
-    // An explicit 16-bit type; "bfloat16" on a float16 model keeps its size.
-    const DType element = type ? *type : d.plain;
-    d.cache_element = {dtype_bytes(element), 1};
-    d.cache_dtype = to_string(element);
-    return;
-  }
-  d.cache_dtype = name;
-  if (starts_with(name, "nvfp4")) {
-    d.cache_element = {9, 16};  // 4 bits and an fp8 scale per 16
-  } else if (contains(name, "per_token_head")) {
-    d.cache_element = {1, 1};
-    d.cache_bytes_per_head = 4;  // fp32 scales of K and of V
-  } else if (starts_with(name, "turboquant")) {
-    d.cache_element = {1, 1};
-    notes.warn("turboquant_cache", "TurboQuant caches are counted as one byte an element, an upper bound");
-  } else {
-    d.cache_element = {1, 1};
-    if (!starts_with(name, "fp8") && !starts_with(name, "int8")) {
-      notes.warn("unknown_cache_type", "cache type '" + name + "' is not known; counted as one byte an element");
-    }
-  }
-}
-
-void decide_batch(const Question& q, const Given& given, const Profile& profile,
-                  const Circumstances& now, Decided& d) {
-  int64_t tokens = profile.batch_tokens;
-  if (now.first_engine) {
-    d.chunked = given.chunked_prefill.value_or(d.max_model_len > profile.chunked_above);
-    tokens = d.chunked ? profile.chunked_batch : std::max(d.max_model_len, profile.unchunked_floor);
-    d.batch_tokens = given.batch_tokens.value_or(tokens);
-    d.max_seqs = given.max_seqs.value_or(profile.max_seqs);
-    return;
-  }
-  d.chunked = given.chunked_prefill.value_or(true);
-  int64_t seqs = profile.max_seqs;
-  // A workload of more users than the default allows needs the flag, and the command sets it.
-  if (!d.chunked) tokens = std::max(tokens, d.max_model_len);
-  d.max_seqs = given.max_seqs.value_or(seqs);
-  if (given.batch_tokens) {
-    d.batch_tokens = *given.batch_tokens;
-  } else {
-    d.batch_tokens = std::min(tokens, saturating_multiply(d.max_seqs, d.max_model_len));
-  }
-  if (!given.max_seqs) d.max_seqs = std::min(d.max_seqs, d.batch_tokens);
-  (void)q;
-}
-
 }  // namespace
 
 Result<Given> read_settings(const Question& question, Notes& notes) {
@@ -366,45 +304,6 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_environment(question.settings.env, given));
   warn_unknown(question.settings.options, notes);
   return given;
-}
-
-Decided decide(const Question& question, const Given& given, const Profile& profile,
-               const Circumstances& now, Notes& notes) {
-  Decided d;
-  const model::Model& model = *question.model;
-  d.utilisation = given.utilisation.value_or(profile.utilisation);
-  int64_t derived = model.max_positions > 0 ? model.max_positions : 2048;
-  // Models of the longrope kind start at their original length: vllm config/model.py.
-  if (model.long_rope && model.original_positions) derived = *model.original_positions;
-  if (given.max_model_len) {
-    d.max_model_len = *given.max_model_len;
-  } else if (!given.fit_length && question.workload.sequence_tokens.count() > 0) {
-    d.max_model_len = question.workload.sequence_tokens.count();
-    d.length_from_workload = true;
-  } else {
-    d.max_model_len = derived;
-    if (model.max_positions <= 0) {
-      notes.assume("length_unknown", "the config names no longest context; vLLM takes 2,048 tokens",
-                   "vllm config/model.py");
-    }
-  }
-  const auto plain = asked_type(given.dtype);
-  d.plain = plain ? *plain : model.dtype;
-  // vLLM runs float32 checkpoints in 16 bits unless told otherwise.
-  if (!plain && model.dtype == DType::float32) d.plain = DType::bfloat16;
-  decide_cache_type(question, given, profile, d, notes);
-  decide_batch(question, given, profile, now, d);
-  d.conv = asked_type(given.conv_dtype).value_or(d.plain);
-  const auto state = asked_type(given.state_dtype);
-  d.state = state.value_or(d.conv);
-  d.state_forced = state.has_value();
-  bool states = false;
-  for (const model::Layer& layer : model.layers) {
-    for (const model::CacheLayout& cache : layer.caches) states = states || model::is_recurrent(cache);
-  }
-  d.prefix_caching =
-      given.prefix_caching.value_or(states ? profile.state_caching_default : !now.first_engine);
-  return d;
 }
 
 }  // namespace vramwise::engines::vllm

@@ -18,16 +18,16 @@ enum class Speculation { none, ngram, mtp, one_layer, draft_model };
 // Options as given.
 struct Given {
   std::optional<double> utilisation;
-  std::optional<Bytes> cache_bytes;        // kv_cache_memory_bytes
-  std::optional<int64_t> cache_blocks;     // num_gpu_blocks_override
+  std::optional<Bytes> cache_bytes;     // kv_cache_memory_bytes
+  std::optional<int64_t> cache_blocks;  // num_gpu_blocks_override
   std::optional<int64_t> max_model_len;
-  bool fit_length = false;                 // max_model_len = -1
+  bool fit_length = false;  // max_model_len = -1
   std::optional<int64_t> batch_tokens, max_seqs;
   std::optional<int64_t> block_tokens;
   std::string cache_dtype = "auto";
   std::string dtype = "auto";
   std::string conv_dtype = "auto", state_dtype = "auto";
-  std::string state_mode;                  // mamba_cache_mode
+  std::string state_mode;  // mamba_cache_mode
   int64_t tensor = 1, pipeline = 1, data = 1, decode_context = 1, prefill_context = 1;
   bool tensor_assumed = false;
   bool expert_parallel = false;
@@ -35,7 +35,7 @@ struct Given {
   bool eager = false;
   std::optional<bool> prefix_caching, chunked_prefill;
   bool async_scheduling = true;
-  bool no_window_groups = false;           // disable_hybrid_kv_cache_manager, KV connectors
+  bool no_window_groups = false;  // disable_hybrid_kv_cache_manager, KV connectors
   bool own_all_reduce = true;
   bool language_only = false, skip_tower_profiling = false;
   std::string quantization;
@@ -51,11 +51,11 @@ struct Given {
   // Environment
   std::optional<bool> first_engine;
   std::optional<bool> estimate_graphs;
-  bool allow_long = false;                 // VLLM_ALLOW_LONG_MAX_MODEL_LEN
+  bool allow_long = false;  // VLLM_ALLOW_LONG_MAX_MODEL_LEN
   bool grouped_chunks = false;
   bool marlin = false;
   bool deep_gemm_experts = false;
-  std::vector<int64_t> stage_layers;       // VLLM_PP_LAYER_PARTITION
+  std::vector<int64_t> stage_layers;  // VLLM_PP_LAYER_PARTITION
 };
 
 Result<Given> read_settings(const Question& question, Notes& notes);
@@ -67,11 +67,11 @@ struct Decided {
   int64_t batch_tokens = 0, max_seqs = 0;
   bool length_from_workload = false;
   bool prefix_caching = false;
-  bool chunked = true;                     // prompts are cut to batch_tokens
-  DType plain = DType::bfloat16;           // weights and activations that are not quantised
+  bool chunked = true;            // prompts are cut to batch_tokens
+  DType plain = DType::bfloat16;  // weights and activations that are not quantised
   ElementSize cache_element;
   int64_t cache_bytes_per_head = 0;
-  std::string cache_dtype;                 // as it comes out: "bfloat16", "fp8"
+  std::string cache_dtype;  // as it comes out: "bfloat16", "fp8"
   DType conv = DType::bfloat16, state = DType::bfloat16;
   bool state_forced = false;
 };

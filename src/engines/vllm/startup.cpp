@@ -18,7 +18,8 @@ void check_heads(const model::Model& model, int64_t ranks, std::vector<Refusal>&
       if (heads > 0 && heads % ranks != 0) {
         out.push_back({"tensor_parallel",
                        "Total number of attention heads (" + format_integer(heads) +
-                           ") must be divisible by tensor parallel size (" + format_integer(ranks) + ").",
+                           ") must be divisible by tensor parallel size (" + format_integer(ranks) +
+                           ").",
                        format_integer(heads) + " attention heads cannot be split over " +
                            format_integer(ranks) + " ranks"});
         return;
@@ -38,35 +39,42 @@ void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) 
   if (b.given.batch_tokens && b.given.max_seqs && t < n) {
     out.push_back({"max_num_batched_tokens",
                    "max_num_batched_tokens (" + format_integer(t) +
-                       ") must be greater than or equal to max_num_seqs (" + format_integer(n) + ").",
+                       ") must be greater than or equal to max_num_seqs (" + format_integer(n) +
+                       ").",
                    "a batch of " + format_grouped(t) + " tokens cannot hold one token of each of " +
                        format_grouped(n) + " sequences"});
   }
   if (!b.decided.chunked && b.given.batch_tokens && t < m) {
-    out.push_back({"max_num_batched_tokens",
-                   "max_num_batched_tokens (" + format_integer(t) + ") is smaller than max_model_len (" +
-                       format_integer(m) + "). This effectively limits the maximum sequence length to "
-                       "max_num_batched_tokens and makes vLLM reject longer sequences. Please increase "
-                       "max_num_batched_tokens or decrease max_model_len.",
-                   "without chunked prefill a whole prompt has to fit into one batch"});
+    out.push_back(
+        {"max_num_batched_tokens",
+         "max_num_batched_tokens (" + format_integer(t) + ") is smaller than max_model_len (" +
+             format_integer(m) +
+             "). This effectively limits the maximum sequence length to "
+             "max_num_batched_tokens and makes vLLM reject longer sequences. Please increase "
+             "max_num_batched_tokens or decrease max_model_len.",
+         "without chunked prefill a whole prompt has to fit into one batch"});
   }
   const int64_t derived = q.model->max_positions;
   if (b.given.max_model_len && derived > 0 && m > derived && !b.given.allow_long) {
-    out.push_back({"max_model_len",
-                   "User-specified max_model_len (" + format_integer(m) +
-                       ") is greater than the derived max_model_len (max_position_embeddings=" +
-                       format_integer(derived) + " or model_max_length=None in model's config.json). "
-                       "To allow overriding this maximum, set the env var VLLM_ALLOW_LONG_MAX_MODEL_LEN=1",
-                   "the model reads at most " + format_grouped(derived) + " tokens"});
+    out.push_back(
+        {"max_model_len",
+         "User-specified max_model_len (" + format_integer(m) +
+             ") is greater than the derived max_model_len (max_position_embeddings=" +
+             format_integer(derived) +
+             " or model_max_length=None in model's config.json). "
+             "To allow overriding this maximum, set the env var VLLM_ALLOW_LONG_MAX_MODEL_LEN=1",
+         "the model reads at most " + format_grouped(derived) + " tokens"});
   }
   if (b.given.largest_capture && !b.given.capture_sizes.empty()) {
-    const int64_t last = *std::max_element(b.given.capture_sizes.begin(), b.given.capture_sizes.end());
+    const int64_t last =
+        *std::max_element(b.given.capture_sizes.begin(), b.given.capture_sizes.end());
     if (last != *b.given.largest_capture) {
-      out.push_back({"cudagraph_capture_sizes",
-                     "customized max_cudagraph_capture_size(=" + format_integer(*b.given.largest_capture) +
-                         ") should be consistent with the max value of cudagraph_capture_sizes(=" +
-                         format_integer(last) + ")",
-                     "the two options for capture sizes contradict each other"});
+      out.push_back(
+          {"cudagraph_capture_sizes",
+           "customized max_cudagraph_capture_size(=" + format_integer(*b.given.largest_capture) +
+               ") should be consistent with the max value of cudagraph_capture_sizes(=" +
+               format_integer(last) + ")",
+           "the two options for capture sizes contradict each other"});
     }
   }
 }
@@ -74,7 +82,8 @@ void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) 
 void check_devices(const Question& q, const Build& b, std::vector<Refusal>& out) {
   const auto have = int64_t(q.hardware->devices.size());
   if (have == 0) {
-    out.push_back({"devices", "Failed to infer device type", "vLLM's memory budget is modelled for GPUs only"});
+    out.push_back({"devices", "Failed to infer device type",
+                   "vLLM's memory budget is modelled for GPUs only"});
   } else if (b.ranks_used > have) {
     out.push_back({"devices",
                    "World size (" + format_integer(b.ranks_used) +
@@ -91,10 +100,11 @@ void check_devices(const Question& q, const Build& b, std::vector<Refusal>& out)
 void check_pool(const Build& b, std::vector<Refusal>& out) {
   const Stage& stage = b.stages.front();
   if (!stage.pool.fault.empty()) {
-    out.push_back({"kv_cache",
-                   "The page size of the layer is not divisible by the maximum page size. Cannot unify by "
-                   "adjusting block_size.",
-                   "the layers' caches cannot share one pool: " + stage.pool.fault});
+    out.push_back(
+        {"kv_cache",
+         "The page size of the layer is not divisible by the maximum page size. Cannot unify by "
+         "adjusting block_size.",
+         "the layers' caches cannot share one pool: " + stage.pool.fault});
   }
   if (stage.shape.groups > 1 && stage.shape.context_ranks > 1) {
     out.push_back({"decode_context_parallel",
@@ -154,11 +164,12 @@ void Checks::utilisation(const DeviceBudget& d) {
   r.phase = "start";
   r.needed = ByteRange::exactly(d.totals.requested);
   r.available = d.free_at_start;
-  r.engine_error = "Free memory on device cuda:" + format_integer(d.device) + " (" +
-                   gib(d.free_at_start.likely) + "/" + gib(d.total) +
-                   " GiB) on startup is less than desired GPU memory utilization (" +
-                   format_number(b_.decided.utilisation) + ", " + gib(d.totals.requested) +
-                   " GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.";
+  r.engine_error =
+      "Free memory on device cuda:" + format_integer(d.device) + " (" +
+      gib(d.free_at_start.likely) + "/" + gib(d.total) +
+      " GiB) on startup is less than desired GPU memory utilization (" +
+      format_number(b_.decided.utilisation) + ", " + gib(d.totals.requested) +
+      " GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.";
   r.explanation = "the share of the card that vLLM asks for must be free when it starts";
   out_.push_back(std::move(r));
 }
@@ -191,30 +202,38 @@ void Checks::cache(const DeviceBudget& d) {
   r.available = d.available;
   const Bytes available = d.available.likely;
   if (available.count() <= 0) {
-    r.engine_error = "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when "
-                     "initializing the engine.";
+    r.engine_error =
+        "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when "
+        "initializing the engine.";
     r.explanation = "weights, activations and overheads leave nothing of the budget for the cache";
   } else if (b_.now.first_engine) {
     const int64_t tokens = saturating_multiply(available / shape.block_bytes, shape.smallest_block);
-    r.engine_error = "The model's max seq len (" + format_integer(m) +
-                     ") is larger than the maximum number of tokens that can be stored in KV cache (" +
-                     format_integer(tokens) + "). Try increasing `gpu_memory_utilization` or decreasing "
-                     "`max_model_len` when initializing the engine.";
+    r.engine_error =
+        "The model's max seq len (" + format_integer(m) +
+        ") is larger than the maximum number of tokens that can be stored in KV cache (" +
+        format_integer(tokens) +
+        "). Try increasing `gpu_memory_utilization` or decreasing "
+        "`max_model_len` when initializing the engine.";
     r.explanation = "one request of the maximum length has to fit into the cache";
   } else if (b_.given.fit_length) {
-    r.engine_error = "Cannot auto-fit max_model_len: not enough GPU memory available to serve even a single token.";
+    r.engine_error =
+        "Cannot auto-fit max_model_len: not enough GPU memory available to serve even a single "
+        "token.";
     r.explanation = "not even one token fits into the cache";
   } else {
     const int64_t estimate = longest_request(shape, available, m, t);
-    r.engine_error = "To serve at least one request with the model's max seq len (" + format_integer(m) + "), (" +
-                     gib(needed) + " GiB KV cache is needed, which is larger than the available KV cache memory (" +
-                     gib(available) + " GiB). ";
+    r.engine_error =
+        "To serve at least one request with the model's max seq len (" + format_integer(m) +
+        "), (" + gib(needed) +
+        " GiB KV cache is needed, which is larger than the available KV cache memory (" +
+        gib(available) + " GiB). ";
     if (estimate > 0) {
       r.engine_error += "Based on the available memory, the estimated maximum model length is " +
                         format_integer(estimate) + ". ";
     }
-    r.engine_error += "Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing "
-                      "the engine.";
+    r.engine_error +=
+        "Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing "
+        "the engine.";
     r.explanation = "one request of the maximum length has to fit into the cache";
   }
   out_.push_back(std::move(r));
@@ -237,8 +256,8 @@ void Checks::fixed_cache(const DeviceBudget& d) {
   out_.push_back(std::move(r));
 }
 
-// Graphs are captured after the cache has taken its budget; what the budget did not count has to find
-// room outside of it.
+// Graphs are captured after the cache has taken its budget; what the budget did not count has to
+// find room outside of it.
 void Checks::capture(const DeviceBudget& d) {
   if (d.totals.graph_count == 0 || b_.given.cache_bytes || repeats(d)) return;
   Requirement r;
@@ -247,7 +266,8 @@ void Checks::capture(const DeviceBudget& d) {
   r.what = "cuda_graphs";
   r.phase = "capture";
   r.needed = d.graphs_taken;
-  r.available = {d.free_at_start.low - d.totals.requested, d.free_at_start.likely - d.totals.requested,
+  r.available = {d.free_at_start.low - d.totals.requested,
+                 d.free_at_start.likely - d.totals.requested,
                  d.free_at_start.high - d.totals.requested};
   if (d.stage->shape.graphs_charged) r.available += d.graphs;
   r.engine_error = "torch.OutOfMemoryError: CUDA out of memory.";
@@ -265,11 +285,12 @@ void Checks::slots() {
   r.unit = "count";
   r.needed = ByteRange::exactly(Bytes(b_.decided.max_seqs));
   r.available = {Bytes(budget_.blocks_low), Bytes(budget_.blocks), Bytes(budget_.blocks_high)};
-  r.engine_error = "max_num_seqs (" + format_integer(b_.decided.max_seqs) +
-                   ") exceeds available Mamba cache blocks (" + format_integer(budget_.blocks) +
-                   "). Each decode sequence requires one Mamba cache block, so CUDA graph capture cannot "
-                   "proceed. Please lower max_num_seqs to at most " +
-                   format_integer(budget_.blocks) + " or increase gpu_memory_utilization.";
+  r.engine_error =
+      "max_num_seqs (" + format_integer(b_.decided.max_seqs) +
+      ") exceeds available Mamba cache blocks (" + format_integer(budget_.blocks) +
+      "). Each decode sequence requires one Mamba cache block, so CUDA graph capture cannot "
+      "proceed. Please lower max_num_seqs to at most " +
+      format_integer(budget_.blocks) + " or increase gpu_memory_utilization.";
   r.explanation = "every running sequence needs a block for its state";
   out_.push_back(std::move(r));
 }
@@ -278,7 +299,8 @@ void Checks::workload() {
   const Workload& asked = q_.workload;
   if (!asked.given()) return;
   const Demand demand = demand_of(q_, budget_);
-  const auto limit = [&](std::string what, std::string unit, int64_t needed, int64_t available, std::string why) {
+  const auto limit = [&](std::string what, std::string unit, int64_t needed, int64_t available,
+                         std::string why) {
     Requirement r;
     r.kind = Requirement::Kind::workload;
     r.device = budget_.full().device;
@@ -305,11 +327,15 @@ void Checks::workload() {
   r.device = budget_.full().device;
   r.what = "kv_cache";
   r.phase = "serve";
-  r.needed = ByteRange::exactly(need_of(shape, demand.tokens, b_.decided.batch_tokens) * demand.requests);
+  r.needed =
+      ByteRange::exactly(need_of(shape, demand.tokens, b_.decided.batch_tokens) * demand.requests);
   // Block 0 is never handed out: vllm v1/core/block_pool.py.
-  const auto usable = [&](int64_t blocks) { return shape.block_bytes * std::max<int64_t>(0, blocks - 1); };
+  const auto usable = [&](int64_t blocks) {
+    return shape.block_bytes * std::max<int64_t>(0, blocks - 1);
+  };
   r.available = {usable(budget_.blocks_low), usable(budget_.blocks), usable(budget_.blocks_high)};
-  r.explanation = format_grouped(demand.requests) + (demand.requests == 1 ? " sequence of " : " sequences of ") +
+  r.explanation = format_grouped(demand.requests) +
+                  (demand.requests == 1 ? " sequence of " : " sequences of ") +
                   format_grouped(demand.tokens) + " tokens have to fit into the cache together";
   out_.push_back(std::move(r));
 }
@@ -325,7 +351,8 @@ std::vector<Refusal> refusals(const Question& question, const Build& build) {
   return out;
 }
 
-std::vector<Requirement> requirements(const Question& question, const Build& build, const Budget& budget) {
+std::vector<Requirement> requirements(const Question& question, const Build& build,
+                                      const Budget& budget) {
   return Checks(question, build, budget).run();
 }
 

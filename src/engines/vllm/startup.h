@@ -17,7 +17,8 @@ namespace vramwise::engines::vllm {
 std::vector<Refusal> refusals(const Question& question, const Build& build);
 
 // Memory, step by step, then the workload.
-std::vector<Requirement> requirements(const Question& question, const Build& build, const Budget& budget);
+std::vector<Requirement> requirements(const Question& question, const Build& build,
+                                      const Budget& budget);
 
 // Tokens and sequences asked for; the engine's own question (one request of its maximum length)
 // where nothing was asked.

@@ -1,5 +1,6 @@
-// Budgets worked out by hand from vLLM's source (v1/worker/gpu_worker.py, v1/core/kv_cache_utils.py,
-// model_executor/layers) and public start-up logs; every figure to the byte.
+// Budgets worked out by hand from vLLM's source (v1/worker/gpu_worker.py,
+// v1/core/kv_cache_utils.py, model_executor/layers) and public start-up logs; every figure to the
+// byte.
 #include <gtest/gtest.h>
 
 #include "engines/vllm/build.h"
@@ -50,7 +51,10 @@ TEST(VllmWorkedExamples, Llama8b) {
 }
 
 TEST(VllmWorkedExamples, Llama70bOnFourRanks) {
-  const Asked asked = ask({.config = testing::kLlama70b, .count = 4, .total = kH100, .version = "0.22.0",
+  const Asked asked = ask({.config = testing::kLlama70b,
+                           .count = 4,
+                           .total = kH100,
+                           .version = "0.22.0",
                            .options = R"({"tensor_parallel_size":4})"});
   const Build b = built(asked);
   const VllmTotals t = totals(b, kH100, 629145600, 536870912);
@@ -71,7 +75,10 @@ TEST(VllmWorkedExamples, Qwen30bA3b) {
 }
 
 TEST(VllmWorkedExamples, DeepSeekV3OnEightRanks) {
-  const Asked asked = ask({.config = testing::kDeepSeekV3, .gpu = "h200-sxm", .count = 8, .total = kH200,
+  const Asked asked = ask({.config = testing::kDeepSeekV3,
+                           .gpu = "h200-sxm",
+                           .count = 8,
+                           .total = kH200,
                            .version = "0.22.0",
                            .options = R"({"tensor_parallel_size":8,"moe_backend":"deep_gemm"})"});
   const Build b = built(asked);
@@ -84,7 +91,9 @@ TEST(VllmWorkedExamples, DeepSeekV3OnEightRanks) {
 }
 
 TEST(VllmWorkedExamples, GptOss20bOnMarlin) {
-  const Asked asked = ask({.config = testing::kGptOss20b, .gpu = "a100-sxm4-80", .version = "0.19.0",
+  const Asked asked = ask({.config = testing::kGptOss20b,
+                           .gpu = "a100-sxm4-80",
+                           .version = "0.19.0",
                            .options = R"({"max_model_len":131072})"});
   const Build b = built(asked);
   EXPECT_EQ(b.decided.batch_tokens, 2048);  // an A100 is in the small tier whatever its memory
@@ -99,7 +108,9 @@ TEST(VllmWorkedExamples, GptOss20bOnMarlin) {
 }
 
 TEST(VllmWorkedExamples, Gemma27bWindows) {
-  const Asked asked = ask({.config = testing::kGemma27b, .total = kH100, .version = "0.22.0",
+  const Asked asked = ask({.config = testing::kGemma27b,
+                           .total = kH100,
+                           .version = "0.22.0",
                            .options = R"({"max_model_len":131072})"});
   const Build b = built(asked);
   const Stage& stage = b.stages.front();
@@ -112,19 +123,27 @@ TEST(VllmWorkedExamples, Gemma27bWindows) {
   EXPECT_EQ(need_of(stage.shape, 131072, 8192).count(), 15275130880);
   EXPECT_EQ(pages_of(stage.shape, 32768, 8192), 5510);
   // From 0.26 on the windows hold two batches in flight.
-  const Asked later = ask({.config = testing::kGemma27b, .total = kH100, .version = "0.26.0",
+  const Asked later = ask({.config = testing::kGemma27b,
+                           .total = kH100,
+                           .version = "0.26.0",
                            .options = R"({"max_model_len":131072})"});
   EXPECT_EQ(pages_of(built(later).stages[0].shape, 131072, 8192), 8192 + 6 * (1088 + 1));
   // Without the hybrid manager every layer keeps every token.
-  const Asked full = ask({.config = testing::kGemma27b, .total = kH100, .version = "0.22.0",
-                          .options = R"({"max_model_len":131072,"disable_hybrid_kv_cache_manager":true})"});
-  EXPECT_EQ(need_of(built(full).stages[0].shape, 131072, 8192).count(), int64_t{62} * 131072 * 8192);
+  const Asked full =
+      ask({.config = testing::kGemma27b,
+           .total = kH100,
+           .version = "0.22.0",
+           .options = R"({"max_model_len":131072,"disable_hybrid_kv_cache_manager":true})"});
+  EXPECT_EQ(need_of(built(full).stages[0].shape, 131072, 8192).count(),
+            int64_t{62} * 131072 * 8192);
 }
 
-// Public log of Qwen3.5-122B-A10B at TP 8 with three predicted tokens: attention block 544, padded by
-// 2.64 %.
+// Public log of Qwen3.5-122B-A10B at TP 8 with three predicted tokens: attention block 544, padded
+// by 2.64 %.
 TEST(VllmWorkedExamples, StatesRaiseTheBlock) {
-  const Asked asked = ask({.config = testing::kQwen122bA10b, .count = 8, .version = "0.19.0",
+  const Asked asked = ask({.config = testing::kQwen122bA10b,
+                           .count = 8,
+                           .version = "0.19.0",
                            .options = R"({"tensor_parallel_size":8,
                              "speculative_config":{"method":"mtp","num_speculative_tokens":3}})"});
   const Build b = built(asked);
@@ -135,7 +154,10 @@ TEST(VllmWorkedExamples, StatesRaiseTheBlock) {
 
 TEST(VllmWorkedExamples, KeyValueHeadsAreCopiedBeyondTheirNumber) {
   const char* options = R"({"tensor_parallel_size":8})";
-  const Asked asked = ask({.config = testing::kQwen30bA3b, .count = 8, .total = kH100, .version = "0.22.0",
+  const Asked asked = ask({.config = testing::kQwen30bA3b,
+                           .count = 8,
+                           .total = kH100,
+                           .version = "0.22.0",
                            .options = options});
   const Build b = built(asked);
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), int64_t{16} * 1 * 256 * 2 * 48);

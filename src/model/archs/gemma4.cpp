@@ -4,6 +4,7 @@
 #include "model/arch_rule.h"
 #include "model/builder.h"
 #include "model/gemma_parts.h"
+#include "model/towers/gemma4_audio.h"
 #include "model/towers/gemma4_vision.h"
 
 namespace vramwise::model {
@@ -113,9 +114,7 @@ Result<Model> build(const json::Reader& config) {
     add_rope_table(text, b.model(), rotary, rope);
   }
   if (vision) add_gemma4_vision(b, *vision);
-  if (top.has({"audio_config"})) {
-    text.notes().warn("tower_not_modelled", "the audio tower of Gemma 4 is not counted");
-  }
+  if (top.has({"audio_config"})) add_gemma4_audio(b, top.nested({"audio_config"}));
   return b.finish();
 }
 

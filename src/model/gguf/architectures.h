@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/layer.h"
+
 namespace vramwise::model {
 
 enum class GgufWindow {
@@ -12,6 +14,17 @@ enum class GgufWindow {
   if_given,  // the window key decides; without it nothing slides
   fallback,  // without the key the row's window is used
 };
+
+// Which layers turn their queries and keys.
+enum class GgufRope {
+  every,
+  none,          // other positions, or none at all
+  sliding_only,  // where there is a window: full layers have none
+  three_of_four,
+};
+
+// Whether the weights of the chosen experts are made to add up to one.
+enum class GgufNormalise { always, never, by_key };
 
 struct GgufArchitecture {
   std::string_view name;
@@ -24,9 +37,13 @@ struct GgufArchitecture {
   int64_t own_cache_layers = 0;  // layers from here on read an earlier one's cache; 0: none
   bool symmetric = false;        // encoder: no cache
   bool embedding_scaled = false;
-  bool query_scaled = false;          // q is scaled in the graph, not by the attention operation
-  bool latent_per_head = false;       // latent attention whose cache is ordinary K and V
-  bool rope_on_sliding_only = false;  // full layers have no rotary (Cohere 2, EXAONE 4, …)
+  bool query_scaled = false;     // q is scaled in the graph, not by the attention operation
+  bool latent_per_head = false;  // latent attention whose cache is ordinary K and V
+  GgufRope rope = GgufRope::every;
+  bool weightless_qk_norm = false;  // turned layers normalise q and k without weights (Llama 4)
+  GgufNormalise normalise = GgufNormalise::always;
+  RouterGating gating = RouterGating::softmax;  // where no key says
+  bool weights_before = false;                  // experts' inputs are weighted, not their outputs
 };
 
 // nullptr for an architecture that is not known here.

@@ -173,9 +173,8 @@ CacheInputs Blocks::cache_inputs(bool sliding, bool keys_only) {
     cache.k_index = input(GgmlType::I64, tokens);
     if (!keys_only) {
       // Transposed values are written element by element.
-      cache.v_index = input(GgmlType::I64, flash ? tokens
-                                                 : saturating_multiply(
-                                                       tokens, shape.widest_value_row()));
+      cache.v_index = input(GgmlType::I64,
+                            flash ? tokens : saturating_multiply(tokens, shape.widest_value_row()));
     }
   }
   const int64_t mask_rows =
@@ -259,8 +258,8 @@ TensorId Blocks::read_values(TensorId store, int64_t head_dim, int64_t heads) {
   const GgmlType type = g[store].type;
   const Extents ne = g[store].ne;
   return g.view(store, {ne[1], heads, head_dim, ne[2]},
-                bytes_of_row(type, saturating_multiply(ne[1], head_dim)),
-                bytes_of_row(type, ne[1]), bytes_of_row(type, saturating_multiply(ne[1], ne[0])));
+                bytes_of_row(type, saturating_multiply(ne[1], head_dim)), bytes_of_row(type, ne[1]),
+                bytes_of_row(type, saturating_multiply(ne[1], ne[0])));
 }
 
 TensorId Blocks::attend(TensorId q, TensorId k, TensorId v, TensorId mask, TensorId sinks,
@@ -314,8 +313,8 @@ TensorId Blocks::attention(const CacheInputs& cache, Attention a) {
   }
   const int32_t owner = l.cache_of >= 0 ? l.cache_of : layer;
   const int64_t value_row = flash ? l.kv_heads * l.value_dim : shape.widest_value_row();
-  const TensorId keys = cache_tensor(kKeys, owner, in.settings.type_k, l.kv_heads * l.key_dim,
-                                     cache.cells, streams);
+  const TensorId keys =
+      cache_tensor(kKeys, owner, in.settings.type_k, l.kv_heads * l.key_dim, cache.cells, streams);
   const TensorId values =
       cache_tensor(kValues, owner, in.settings.type_v, value_row, cache.cells, streams);
   if (a.k != kNoTensor) {
@@ -336,8 +335,7 @@ TensorId Blocks::attention_keys_only(const CacheInputs& cache, TensorId q, Tenso
   g.expand(v);
   g.expand(k);
   const int64_t width = g[k].ne[0];
-  const TensorId keys =
-      cache_tensor(kKeys, layer, in.settings.type_k, width, cache.cells, streams);
+  const TensorId keys = cache_tensor(kKeys, layer, in.settings.type_k, width, cache.cells, streams);
   store_keys(cache, k, keys);
   const TensorId all = read_keys(keys, width, 1);
   const Extents ne = g[all].ne, nb = g[all].nb;
@@ -426,9 +424,8 @@ TensorId Blocks::moe(TensorId x, const MoeCall& call) {
     y = combine(gate, up);
   } else {
     const TensorId up = expert(Slot::ffn_up_exps, Slot::ffn_up_exps_bias, y, m.width);
-    y = m.gated
-            ? combine(expert(Slot::ffn_gate_exps, Slot::ffn_gate_exps_bias, y, m.width), up)
-            : relu_squared(up);
+    y = m.gated ? combine(expert(Slot::ffn_gate_exps, Slot::ffn_gate_exps_bias, y, m.width), up)
+                : relu_squared(up);
   }
   TensorId experts = expert(Slot::ffn_down_exps, Slot::ffn_down_exps_bias, y, width);
   if (!m.weights_before) experts = g.mul(experts, w);

@@ -1,8 +1,8 @@
 // The pieces that model graphs are made of: embedding, norms, projections, attention over a cache,
 // feed-forward, experts, recurrent states, head. One Blocks builds one graph.
 //
-// The order of ops and of expand() calls is llama.cpp's own: it decides what lives at the same time.
-// Source: ggml-org/llama.cpp src/llama-graph.cpp, src/llama-kv-cache.cpp, src/models/*.cpp.
+// The order of ops and of expand() calls is llama.cpp's own: it decides what lives at the same
+// time. Source: ggml-org/llama.cpp src/llama-graph.cpp, src/llama-kv-cache.cpp, src/models/*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct GraphInput {
   ContextSize size;
   std::span<const int16_t> layer_device;  // of every layer
   int16_t output_device = 0;
-  int16_t cpu = 0;                        // index of the CPU, after the devices
+  int16_t cpu = 0;  // index of the CPU, after the devices
   // Norms at the start of a block are bound to their layer's device. A pass without allocation
   // forgets this before it splits the graph.
   bool pins = true;
-  bool full_offload = false;              // every layer and the output are on devices
+  bool full_offload = false;  // every layer and the output are on devices
   bool delta_one_token = true, delta_many_tokens = true;
 
   // The same question for a batch of so many tokens a sequence (start-up probes).
@@ -56,8 +56,8 @@ enum class ExpertAct { gated, relu_squared };
 
 struct MoeCall {
   MoeShape moe;
-  TensorId logits = kNoTensor;   // computed elsewhere
-  int64_t width = 0;             // of the experts' input and output; 0 = as x
+  TensorId logits = kNoTensor;  // computed elsewhere
+  int64_t width = 0;            // of the experts' input and output; 0 = as x
 };
 
 class Blocks {
@@ -70,8 +70,8 @@ class Blocks {
   const Rules& rules;
   const int64_t hidden, tokens, sequences, sequence_tokens, rows, streams;
   const bool flash;
-  const int64_t snapshots;        // 1 + rollback states that the family keeps
-  int32_t layer = -1;             // the layer being built; -1 = none
+  const int64_t snapshots;  // 1 + rollback states that the family keeps
+  int32_t layer = -1;       // the layer being built; -1 = none
 
   const LayerShape& now() const { return shape.layers[size_t(layer)]; }
   bool has(Slot slot) const { return in.weights->has(slot, layer); }
@@ -126,9 +126,9 @@ class Blocks {
 
   // Feed-forward.
   TensorId combine(TensorId gate, TensorId up);
-  TensorId ffn(TensorId x, int64_t width);         // gate, up, down
+  TensorId ffn(TensorId x, int64_t width);  // gate, up, down
   TensorId ffn_shared(TensorId x, int64_t width);
-  TensorId ffn_plain(TensorId x);                  // as the layer says: fused, ungated, biased
+  TensorId ffn_plain(TensorId x);  // as the layer says: fused, ungated, biased
   TensorId moe(TensorId x, const MoeCall& call);
   TensorId relu_squared(TensorId x) { return g.sqr(g.unary(x)); }
 

@@ -1,6 +1,6 @@
 // Plain decoders: attention (or a norm less of it), feed-forward or experts, for every layer.
-// Source: ggml-org/llama.cpp src/models/llama.cpp, qwen3.cpp, gemma3.cpp, openai-moe.cpp, llama4.cpp,
-// glm4-moe.cpp, minimax-m2.cpp, phi3.cpp, cohere2.cpp, olmo2.cpp and their like.
+// Source: ggml-org/llama.cpp src/models/llama.cpp, qwen3.cpp, gemma3.cpp, openai-moe.cpp,
+// llama4.cpp, glm4-moe.cpp, minimax-m2.cpp, phi3.cpp, cohere2.cpp, olmo2.cpp and their like.
 #include <array>
 
 #include "engines/llamacpp/graph/families.h"
@@ -22,8 +22,8 @@ Projections project(Blocks& b, TensorId y) {
   const LayerShape& l = b.now();
   if (l.fused_qkv) {
     const int64_t dim = l.key_dim;
-    const TensorId all = b.linear_maybe(Slot::attn_qkv, Slot::attn_qkv_bias, y,
-                                        dim * (l.heads + 2 * l.kv_heads));
+    const TensorId all =
+        b.linear_maybe(Slot::attn_qkv, Slot::attn_qkv_bias, y, dim * (l.heads + 2 * l.kv_heads));
     const int64_t row = g[all].nb[1];
     const auto part = [&](int64_t heads, int64_t at) {
       return g.view_3d(all, dim, heads, b.tokens, 4 * dim, row, 4 * at);
@@ -33,8 +33,7 @@ Projections project(Blocks& b, TensorId y) {
   }
   TensorId q = b.linear_maybe(Slot::attn_q, Slot::attn_q_bias, y, l.heads * l.key_dim);
   TensorId k = b.linear_maybe(Slot::attn_k, Slot::attn_k_bias, y, l.kv_heads * l.key_dim);
-  const TensorId v =
-      b.linear_maybe(Slot::attn_v, Slot::attn_v_bias, y, l.kv_heads * l.value_dim);
+  const TensorId v = b.linear_maybe(Slot::attn_v, Slot::attn_v_bias, y, l.kv_heads * l.value_dim);
   if (l.qk_norm == model::QkNorm::full_width) {
     q = b.norm(Slot::attn_q_norm, q);
     k = b.norm(Slot::attn_k_norm, k);
@@ -74,8 +73,7 @@ TensorId feed_forward(Blocks& b, TensorId y) {
   if (l.moe.shared_width > 0) {
     TensorId shared = b.ffn_shared(y, l.moe.shared_width);
     if (l.moe.shared_gate) {
-      const TensorId gate =
-          b.g.unary(b.g.mul_mat(b.weight(Slot::ffn_gate_inp_shexp, b.hidden), y));
+      const TensorId gate = b.g.unary(b.g.mul_mat(b.weight(Slot::ffn_gate_inp_shexp, b.hidden), y));
       shared = b.g.mul(shared, gate);
     }
     out = b.g.add(out, shared);
@@ -111,8 +109,7 @@ void build_decoder(Blocks& b) {
     b.layer = i;
     const LayerShape& l = b.now();
     TensorId residual = x;
-    TensorId y =
-        l.pre_norm ? b.norm_of_kind(l.norm, Slot::attn_norm, Slot::attn_norm_bias, x) : x;
+    TensorId y = l.pre_norm ? b.norm_of_kind(l.norm, Slot::attn_norm, Slot::attn_norm_bias, x) : x;
     TensorId normed = y;
     if (l.mixer == MixerKind::attention) y = attention(b, y, in);
     if (i == last && !late) {

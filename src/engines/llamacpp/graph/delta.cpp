@@ -99,8 +99,8 @@ DeltaRule delta_in_blocks(Graph& g, TensorId q, TensorId k, TensorId v, TensorId
     const TensorId gained = g.mul_mat(ke, fresh);
     s = g.add(g.mul(s, slice(end_exp, i)), gained);
   }
-  const TensorId out = g.view(v, {value_dim, t, heads_v, n}, 4 * value_dim,
-                              4 * value_dim * padded, 4 * value_dim * padded * heads_v);
+  const TensorId out = g.view(v, {value_dim, t, heads_v, n}, 4 * value_dim, 4 * value_dim * padded,
+                              4 * value_dim * padded * heads_v);
   DeltaRule rule;
   rule.out = g.permute(out, 0, 2, 1, 3);
   rule.state = g.reshape(s, value_dim, value_dim, heads_v, n);
@@ -116,9 +116,9 @@ DeltaRule delta_rule(Blocks& b, TensorId q, TensorId k, TensorId v, TensorId gat
   const Extents e = g[v].ne;
   const int64_t dim = e[0], heads = e[1], t = e[2], n = e[3];
   DeltaRule rule;
-  rule.result = g.make(Op::gated_delta_net, GgmlType::F32,
-                       {dim * heads, t * n + b.snapshots * dim * n, 1, 1},
-                       {q, k, v, gate, beta, state});
+  rule.result =
+      g.make(Op::gated_delta_net, GgmlType::F32, {dim * heads, t * n + b.snapshots * dim * n, 1, 1},
+             {q, k, v, gate, beta, state});
   g[rule.result].layer = b.layer;
   rule.out = g.view(rule.result, {dim, heads, t, n}, 4 * dim, 4 * dim * heads, 4 * dim * heads * t);
   return rule;
@@ -163,13 +163,13 @@ TensorId delta_mixer(Blocks& b, const StateInputs& states, TensorId y) {
   const int64_t columns = m.conv - 1;
   const bool joint = b.has(Slot::ssm_ba);  // Qwen3-Next: beta and alpha in one matrix
 
-  const TensorId mixed =
-      g.reshape(b.linear(Slot::attn_qkv, y, channels), channels, ts, n);
+  const TensorId mixed = g.reshape(b.linear(Slot::attn_qkv, y, channels), channels, ts, n);
   const TensorId z = b.linear(Slot::attn_gate, y, m.inner);
   TensorId beta, alpha;
   if (joint) {
     const int64_t per_key = heads_v / heads_k;
-    const TensorId ba = g.reshape(b.linear(Slot::ssm_ba, y, 2 * heads_v), 2 * per_key, heads_k, ts, n);
+    const TensorId ba =
+        g.reshape(b.linear(Slot::ssm_ba, y, 2 * heads_v), 2 * per_key, heads_k, ts, n);
     const Extents nb = g[ba].nb;
     const auto half = [&](int64_t at) {
       return g.view(ba, {per_key, heads_k, ts, n}, nb[1], nb[2], nb[3], at);
@@ -310,16 +310,15 @@ void build_delta_net_draft(Blocks& b) {
   Blocks::Attention a;
   a.q = g.rope(b.norm(Slot::attn_q_norm, g.view_3d(both, dim, heads, t, 8 * dim, 8 * dim * heads)),
                positions);
-  const TensorId gate = g.cont_as(
-      g.view_3d(both, dim, heads, t, 8 * dim, 8 * dim * heads, 4 * dim), dim * heads, t);
+  const TensorId gate =
+      g.cont_as(g.view_3d(both, dim, heads, t, 8 * dim, 8 * dim * heads, 4 * dim), dim * heads, t);
   a.k = b.heads_of(b.linear(Slot::attn_k, y, l.kv_heads * dim), dim, l.kv_heads);
   a.k = g.rope(b.norm(Slot::attn_k_norm, a.k), positions);
   a.v = b.heads_of(b.linear(Slot::attn_v, y, l.kv_heads * l.value_dim), l.value_dim, l.kv_heads);
   a.project = Blocks::Project::no;
   const TensorId o = g.mul(b.attention(cache, a), g.unary(gate));
   const TensorId middle = g.add(b.linear(Slot::attn_output, o, d), x);
-  const TensorId out =
-      g.add(feed_forward(b, b.norm(Slot::post_attention_norm, middle)), middle);
+  const TensorId out = g.add(feed_forward(b, b.norm(Slot::post_attention_norm, middle)), middle);
   b.head(out, {rows, Blocks::Select::after_norm});
 }
 
@@ -353,8 +352,7 @@ void build_kimi(Blocks& b) {
     compressed = g.reshape(compressed, m.kv_rank, 1, t);
     const TensorId key = g.concat(compressed, k_rope, 0);
     return b.attention_keys_only(cache, query, key, compressed,
-                                 b.weight(Slot::attn_v_b, m.kv_rank, m.value, l.heads),
-                                 cache.mask);
+                                 b.weight(Slot::attn_v_b, m.kv_rank, m.value, l.heads), cache.mask);
   };
 
   const auto delta_attention = [&](TensorId y) {
@@ -367,8 +365,8 @@ void build_kimi(Blocks& b) {
       const TensorId window = g.concat(state, g.transpose(in), 0);
       const Extents wb = g[window].nb;
       const TensorId tail = g.view_3d(window, columns, inner, n, wb[1], wb[2], ts * 4);
-      g.expand(g.copy_into(tail, g.view_3d(past.store, columns, inner, n, columns * 4,
-                                           3 * size * 4, i * size * 4)));
+      g.expand(g.copy_into(
+          tail, g.view_3d(past.store, columns, inner, n, columns * 4, 3 * size * 4, i * size * 4)));
       const TensorId w = g.reshape(b.weight(kernel, conv, 1, inner), conv, inner);
       const TensorId o = g.make(Op::ssm_conv, GgmlType::F32, {inner, ts, n, 1}, {window, w});
       return g.reshape(g.unary(g.reshape(o, inner, t)), dim, heads, ts, n);
@@ -380,24 +378,21 @@ void build_kimi(Blocks& b) {
     gate = g.unary(g.add(gate, b.weight(Slot::ssm_dt_bias, inner)));
     const TensorId decay = g.reshape(b.weight(Slot::ssm_a, 1, heads), 1, heads, 1);
     gate = g.reshape(g.mul(g.reshape(gate, dim, heads, t), decay), dim, heads, ts, n);
-    const TensorId beta =
-        g.unary(g.reshape(b.linear(Slot::ssm_beta, y, heads), 1, heads, ts, n));
+    const TensorId beta = g.unary(g.reshape(b.linear(Slot::ssm_beta, y, heads), 1, heads, ts, n));
     const LoadedState loaded = b.load_state(states, 1, dim * dim * heads);
     const TensorId state = g.reshape(loaded.rows, dim, dim, heads, n);
     const bool fused = b.in.delta_many_tokens || ts == 1;
-    const DeltaRule rule =
-        delta_rule(b, g.l2_norm(q), g.l2_norm(k), v, gate, beta, state, fused);
+    const DeltaRule rule = delta_rule(b, g.l2_norm(q), g.l2_norm(k), v, gate, beta, state, fused);
     const TensorId out = g.cont(rule.out);
-    const TensorId fresh =
-        fused ? g.view(rule.result, {dim, dim, heads, n}, 4 * dim, 4 * dim * dim,
-                       4 * dim * dim * heads, 4 * dim * heads * ts * n)
-              : rule.state;
+    const TensorId fresh = fused ? g.view(rule.result, {dim, dim, heads, n}, 4 * dim, 4 * dim * dim,
+                                          4 * dim * dim * heads, 4 * dim * heads * ts * n)
+                                 : rule.state;
     g.expand(g.copy_into(fresh, g.view_1d(loaded.store, dim * dim * heads * n)));
     const TensorId flat = g.reshape(g.reshape(y, d, ts, n), d, t);
     TensorId gate_out = b.linear(Slot::ssm_g_b, b.linear(Slot::ssm_g_a, flat, dim), inner);
     gate_out = g.reshape(gate_out, dim, heads, t);
-    const TensorId o = g.mul(b.norm(Slot::ssm_norm, g.reshape(out, dim, heads, t)),
-                             g.unary(gate_out));
+    const TensorId o =
+        g.mul(b.norm(Slot::ssm_norm, g.reshape(out, dim, heads, t)), g.unary(gate_out));
     return b.linear(Slot::attn_output, g.cont_as(o, inner, t), d);
   };
 

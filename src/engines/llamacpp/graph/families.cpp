@@ -25,7 +25,7 @@ constexpr std::array kFamilies = {
            .checked = true,
            .mtp_caches = false,
            .refuses_unequal_cache_types = true}},
-    Entry{"deepseek4", {.build = build_latent, .keeps_rollback = true}},
+    Entry{"deepseek4", {.build = build_decoder, .keeps_rollback = true}},
     Entry{"falcon-h1", {.build = build_state_stack, .checked = true}},
     Entry{"gemma2", kChecked},
     Entry{"gemma3", kChecked},
@@ -38,8 +38,7 @@ constexpr std::array kFamilies = {
     Entry{"glm4moe", kChecked},
     Entry{"gpt-oss", {.build = build_decoder, .checked = true, .late_rows = true}},
     Entry{"granite", {.build = build_decoder, .residual_scaled = true}},
-    Entry{"granitehybrid",
-          {.build = build_state_stack, .checked = true, .residual_scaled = true}},
+    Entry{"granitehybrid", {.build = build_state_stack, .checked = true, .residual_scaled = true}},
     Entry{"granitemoe", {.build = build_decoder, .residual_scaled = true}},
     Entry{"hy_v3", {.build = build_decoder, .mtp_caches = false}},
     Entry{"jamba", {.build = build_state_stack}},
@@ -97,9 +96,9 @@ constexpr std::array kFamilies = {
 }  // namespace
 
 const Family& family_of(std::string_view architecture) {
-  const auto found = std::lower_bound(
-      kFamilies.begin(), kFamilies.end(), architecture,
-      [](const Entry& e, std::string_view name) { return e.architecture < name; });
+  const auto found =
+      std::lower_bound(kFamilies.begin(), kFamilies.end(), architecture,
+                       [](const Entry& e, std::string_view name) { return e.architecture < name; });
   static constexpr Family plain = kPlain;
   if (found == kFamilies.end() || found->architecture != architecture) return plain;
   return found->family;

@@ -15,31 +15,31 @@ struct Family {
   bool checked = false;
   // Norms read all rows; the output rows are picked afterwards (see Rules::late_row_selection).
   bool late_rows = false;
-  bool mtp_caches = true;        // MTP layers have attention caches like the others
-  bool keeps_rollback = false;   // recurrent snapshots for speculative decoding
-  bool temperature = false;      // layers without rope scale q by position
+  bool mtp_caches = true;       // MTP layers have attention caches like the others
+  bool keeps_rollback = false;  // recurrent snapshots for speculative decoding
+  bool temperature = false;     // layers without rope scale q by position
   bool residual_scaled = false;
-  bool relu_squared = false;     // ungated feed-forwards
-  bool residual_first = false;   // residual + result: which memory the sum takes
-  bool output_first = false;     // creates the output before the embedding: a tied table is
-                                 // there twice even on the CPU alone
+  bool relu_squared = false;    // ungated feed-forwards
+  bool residual_first = false;  // residual + result: which memory the sum takes
+  bool output_first = false;    // creates the output before the embedding: a tied table is
+                                // there twice even on the CPU alone
   bool head_norm_is_embedding_norm = false;  // output norm stored as token_embd_norm
   int64_t position_sections = 1;
-  int64_t sparse_layers = 0;     // leading layers with sparse activations
+  int64_t sparse_layers = 0;                 // leading layers with sparse activations
   bool refuses_unequal_cache_types = false;  // latent caches: K and V share the memory
 };
 
 // Never fails: an architecture without an entry is built as a plain decoder.
 const Family& family_of(std::string_view architecture);
 
-void build_decoder(Blocks& b);       // llama and all that differ in their layers only
-void build_latent(Blocks& b);        // deepseek2, deepseek32, glm-dsa
+void build_decoder(Blocks& b);  // llama and all that differ in their layers only
+void build_latent(Blocks& b);   // deepseek2, deepseek32, glm-dsa
 void build_gemma3n(Blocks& b);
 void build_gemma4(Blocks& b);
-void build_state_stack(Blocks& b);   // mamba, mamba2, falcon-h1, granitehybrid, nemotron_h, jamba
-void build_delta_net(Blocks& b);     // qwen3next, qwen35
+void build_state_stack(Blocks& b);  // mamba, mamba2, falcon-h1, granitehybrid, nemotron_h, jamba
+void build_delta_net(Blocks& b);    // qwen3next, qwen35
 void build_kimi(Blocks& b);
-void build_short_conv(Blocks& b);    // lfm2
+void build_short_conv(Blocks& b);  // lfm2
 void build_rwkv7(Blocks& b);
 void build_delta_net_draft(Blocks& b);  // the MTP head of qwen35
 

@@ -13,8 +13,7 @@ TensorId magnitude(Graph& g, TensorId x) { return g.sqrt(g.sum_rows(g.sqr(x))); 
 // q of a layer that has its own cache, or reads an earlier one's.
 TensorId query(Blocks& b, TensorId y, TensorId positions, TensorId factors) {
   const LayerShape& l = b.now();
-  const TensorId q =
-      b.heads_of(b.linear(Slot::attn_q, y, l.heads * l.key_dim), l.key_dim, l.heads);
+  const TensorId q = b.heads_of(b.linear(Slot::attn_q, y, l.heads * l.key_dim), l.key_dim, l.heads);
   return b.g.rope(b.norm(Slot::attn_q_norm, q), positions, factors);
 }
 
@@ -53,9 +52,8 @@ void build_gemma4(Blocks& b) {
     a.q = query(b, normed, positions, factors);
     if (l.cache_of == i) {
       const TensorId keys = b.linear(Slot::attn_k, normed, l.kv_heads * l.key_dim);
-      const TensorId values = l.value_is_key
-                                  ? keys
-                                  : b.linear(Slot::attn_v, normed, l.kv_heads * l.value_dim);
+      const TensorId values =
+          l.value_is_key ? keys : b.linear(Slot::attn_v, normed, l.kv_heads * l.value_dim);
       a.k = b.heads_of(keys, l.key_dim, l.kv_heads);
       a.v = b.heads_of(values, l.value_dim, l.kv_heads);
       a.k = g.rope(b.norm(Slot::attn_k_norm, a.k), positions, factors);
@@ -92,8 +90,8 @@ void build_gemma3n(Blocks& b) {
   const TensorId per_layer = b.per_layer_inputs(x);
 
   const TensorId target = magnitude(g, x);
-  TensorId added = g.mul_mat(b.weight(Slot::altup_proj, d, d, streams - 1),
-                             g.repeat(x, d, t, streams - 1));
+  TensorId added =
+      g.mul_mat(b.weight(Slot::altup_proj, d, d, streams - 1), g.repeat(x, d, t, streams - 1));
   added = g.div(g.mul(added, target), magnitude(g, added));
   x = g.concat(x, added, 2);
 
@@ -121,8 +119,8 @@ void build_gemma3n(Blocks& b) {
     const TensorId current = g.plane(predicted, active);
 
     TensorId y = b.norm(Slot::attn_norm, current);
-    TensorId laurel = b.linear(Slot::laurel_r,
-                               b.linear(Slot::laurel_l, y, shape.per_layer.rank), d);
+    TensorId laurel =
+        b.linear(Slot::laurel_r, b.linear(Slot::laurel_l, y, shape.per_layer.rank), d);
     laurel = g.add(b.norm(Slot::laurel_post_norm, laurel), y);
     Blocks::Attention a;
     if (l.cache_of == i) {
@@ -144,8 +142,7 @@ void build_gemma3n(Blocks& b) {
     TensorId gate = b.linear(Slot::ffn_gate, y, l.ffn_width);
     if (i < shape.per_layer.sparse_layers) {
       const TensorId mean = g.sum_rows(gate, Op::mean);
-      const TensorId deviation =
-          g.sqrt(g.scale(g.sum_rows(g.sqr(g.sub(gate, mean)))));
+      const TensorId deviation = g.sqrt(g.scale(g.sum_rows(g.sqr(g.sub(gate, mean)))));
       gate = g.unary(g.sub(gate, g.add(mean, g.scale(deviation))));
     }
     y = b.linear(Slot::ffn_down, g.mul(up, g.unary(gate)), d);
@@ -159,8 +156,7 @@ void build_gemma3n(Blocks& b) {
     weights = g.cont_as(g.transpose(weights), 1, t, streams);
     const TensorId corrected =
         g.add(g.mul(g.repeat(innovation, d, t, streams), weights), predicted);
-    TensorId first =
-        g.mul(g.plane(corrected, active), b.weight(Slot::altup_correct_scale, d));
+    TensorId first = g.mul(g.plane(corrected, active), b.weight(Slot::altup_correct_scale, d));
     first = g.unary(b.linear(Slot::inp_gate, first, width));
     first = g.mul(first, g.plane(per_layer, i));
     first = b.norm(Slot::post_norm, b.linear(Slot::proj, first, d));
@@ -169,8 +165,7 @@ void build_gemma3n(Blocks& b) {
 
   b.layer = -1;
   const TensorId length = magnitude(g, g.plane(x, active));
-  TensorId unembedded =
-      g.mul_mat(b.weight(Slot::altup_unembd_proj, d, d, streams - 1), others(x));
+  TensorId unembedded = g.mul_mat(b.weight(Slot::altup_unembd_proj, d, d, streams - 1), others(x));
   unembedded = g.div(g.mul(unembedded, length), magnitude(g, unembedded));
   TensorId y = g.plane(x, 0);
   for (int64_t i = 0; i + 1 < streams; ++i) y = g.add(y, g.plane(unembedded, i));

@@ -26,8 +26,8 @@ TensorId pick_cells(Blocks& b, TensorId y, TensorId compressed_query, TensorId p
   q = g.mul_mat(in.rotation, q);
   k = g.mul_mat(in.rotation, k);
   constexpr int kIndexerKeys = 2;
-  const TensorId keys = b.cache_tensor(kIndexerKeys, b.layer, b.in.settings.type_k, ix.dim,
-                                       in.cache.cells, s);
+  const TensorId keys =
+      b.cache_tensor(kIndexerKeys, b.layer, b.in.settings.type_k, ix.dim, in.cache.cells, s);
   b.store_keys(in.cache, k, keys);
   TensorId w = g.mul_mat(b.weight(Slot::indexer_proj, b.hidden, ix.heads), y);
   const Extents qb = g[q].nb;
@@ -138,8 +138,7 @@ void build_latent(Blocks& b) {
     const int64_t row = 4 * (m.kv_rank + m.rope);
     p.k_rope = g.rope(g.view_3d(kv, m.rope, 1, t, row, row, 4 * m.kv_rank), positions);
     p.compressed = b.norm(Slot::attn_kv_a_norm, g.view_2d(kv, m.kv_rank, t, row));
-    y = m.absorbed ? attention_absorbed(b, cache, p, picked)
-                   : attention_full_heads(b, cache, p);
+    y = m.absorbed ? attention_absorbed(b, cache, p, picked) : attention_full_heads(b, cache, p);
     if (i == last) {
       y = g.get_rows(y, rows);
       residual = g.get_rows(residual, rows);

@@ -60,16 +60,17 @@ void build_rwkv7(Blocks& b) {
     if (first_value == kNoTensor) {
       first_value = v;
     } else {
-      const TensorId share = g.unary(
-          g.add(low_rank(Slot::time_mix_v2, Slot::time_mix_v1, m.value_rank, xv, false),
-                b.weight(Slot::time_mix_v0, d)));
+      const TensorId share =
+          g.unary(g.add(low_rank(Slot::time_mix_v2, Slot::time_mix_v1, m.value_rank, xv, false),
+                        b.weight(Slot::time_mix_v0, d)));
       v = g.add(v, g.mul(g.sub(first_value, v), share));
     }
     // The gate: the activation sits between the two matrices.
-    const TensorId gate = low_rank(Slot::time_mix_g2, Slot::time_mix_g1, m.gate_rank, part(5), true);
-    TensorId a = g.unary(
-        g.add(low_rank(Slot::time_mix_a2, Slot::time_mix_a1, m.rate_rank, part(4), false),
-              b.weight(Slot::time_mix_a0, d)));
+    const TensorId gate =
+        low_rank(Slot::time_mix_g2, Slot::time_mix_g1, m.gate_rank, part(5), true);
+    TensorId a =
+        g.unary(g.add(low_rank(Slot::time_mix_a2, Slot::time_mix_a1, m.rate_rank, part(4), false),
+                      b.weight(Slot::time_mix_a0, d)));
     const TensorId kk =
         g.l2_norm(g.reshape(g.mul(k, b.weight(Slot::time_mix_k_k, d)), size, heads, t));
     const TensorId ka = g.mul(k, b.weight(Slot::time_mix_k_a, d));
@@ -84,12 +85,12 @@ void build_rwkv7(Blocks& b) {
     const TensorId out = g.make(Op::rwkv_wkv7, GgmlType::F32, {d, t + size * n, 1, 1},
                                 {r, w, k, v, g.unary(kk), g.mul(kk, a), wkv.rows});
     TensorId y = g.view_1d(out, d * t);
-    g.expand(g.copy_into(g.view_1d(out, d * size * n, d * t * 4),
-                         g.view_1d(wkv.store, d * size * n)));
+    g.expand(
+        g.copy_into(g.view_1d(out, d * size * n, d * t * 4), g.view_1d(wkv.store, d * size * n)));
     y = g.reshape(g.like_first(Op::norm, {g.reshape(y, size, heads, t)}), d, t);
     y = g.add(g.mul(y, b.weight(Slot::time_mix_ln, d)), b.weight(Slot::time_mix_ln_bias, d));
-    const TensorId rk = g.sum_rows(
-        g.mul(g.mul(k, r), g.reshape(b.weight(Slot::time_mix_r_k, d), size, heads)));
+    const TensorId rk =
+        g.sum_rows(g.mul(g.mul(k, r), g.reshape(b.weight(Slot::time_mix_r_k, d), size, heads)));
     y = g.add(y, g.reshape(g.mul(v, rk), d, t));
     y = g.reshape(b.linear(Slot::time_mix_output, g.mul(y, gate), d), d, ts, n);
 
@@ -101,8 +102,8 @@ void build_rwkv7(Blocks& b) {
       return g.view_3d(z, d, 1, n, nb[1], nb[2], (ts - 1) * d * 4);
     };
     const TensorId kept = g.concat(newest(an), newest(fn), 1);
-    g.expand(g.copy_into(g.view_1d(kept, m.shifts * d * n),
-                         g.view_1d(shift.store, m.shifts * d * n)));
+    g.expand(
+        g.copy_into(g.view_1d(kept, m.shifts * d * n), g.view_1d(shift.store, m.shifts * d * n)));
     middle = g.reshape(middle, d, t);
     fn = g.reshape(fn, d, t);
     xp = g.reshape(xp, d, t);
@@ -111,8 +112,7 @@ void build_rwkv7(Blocks& b) {
       fn = g.get_rows(fn, rows);
       xp = g.get_rows(xp, rows);
     }
-    const TensorId xk =
-        g.add(g.mul(g.sub(xp, fn), b.weight(Slot::channel_mix_lerp_k, d)), fn);
+    const TensorId xk = g.add(g.mul(g.sub(xp, fn), b.weight(Slot::channel_mix_lerp_k, d)), fn);
     const TensorId hidden = b.relu_squared(b.linear(Slot::channel_mix_key, xk, l.ffn_width));
     x = g.add(b.linear(Slot::channel_mix_value, hidden, d), middle);
   }

@@ -31,7 +31,8 @@ void build_short_conv(Blocks& b) {
       a.v = b.heads_of(v, l.value_dim, l.kv_heads);
       y = b.attention(cache, a);
     } else {
-      const TensorId bcx = g.mul_mat(b.weight(Slot::shortconv_in, d, 3 * d), g.reshape(y, d, ts, n));
+      const TensorId bcx =
+          g.mul_mat(b.weight(Slot::shortconv_in, d, 3 * d), g.reshape(y, d, ts, n));
       const Extents nb = g[bcx].nb;
       const auto part = [&](int64_t which) {
         return g.view_3d(bcx, d, ts, n, nb[1], nb[2], which * d * 4);

@@ -18,9 +18,8 @@ TensorId mamba2(Blocks& b, const StateInputs& states, TensorId x) {
 
   const LoadedState conv = b.load_state(states, 0, columns * channels);
   const TensorId past = g.reshape(conv.rows, columns, channels, n);
-  const TensorId in =
-      g.mul_mat(b.weight(Slot::ssm_in, b.hidden, m.inner + channels + m.heads),
-                g.reshape(x, b.hidden, ts, n));
+  const TensorId in = g.mul_mat(b.weight(Slot::ssm_in, b.hidden, m.inner + channels + m.heads),
+                                g.reshape(x, b.hidden, ts, n));
   const Extents nb = g[in].nb;
   const TensorId z = g.view(in, {head_dim, m.heads, ts, n}, head_dim * 4, nb[1], nb[2]);
   const TensorId xbc = g.view_3d(in, channels, ts, n, nb[1], nb[2], m.inner * 4);
@@ -31,16 +30,15 @@ TensorId mamba2(Blocks& b, const StateInputs& states, TensorId x) {
   for (int64_t slot = 0; slot < std::min(ts, b.snapshots); ++slot) {
     const Extents wb = g[window].nb;
     const TensorId tail = g.view_3d(window, columns, channels, n, wb[1], wb[2], (ts - slot) * 4);
-    g.expand(g.copy_into(
-        tail, g.view_2d(conv.store, size, n, g[conv.store].nb[1], slot * n * size * 4)));
+    g.expand(g.copy_into(tail,
+                         g.view_2d(conv.store, size, n, g[conv.store].nb[1], slot * n * size * 4)));
   }
   TensorId y = g.make(Op::ssm_conv, GgmlType::F32, {channels, ts, n, 1},
                       {window, b.weight(Slot::ssm_conv1d, m.conv, channels)});
   y = g.unary(g.add(y, b.weight(Slot::ssm_conv1d_bias, channels)));
   const Extents yb = g[y].nb;
   const TensorId xx = g.view(y, {head_dim, m.heads, ts, n}, head_dim * 4, yb[1], yb[2]);
-  const TensorId bb =
-      g.view(y, {m.state, m.groups, ts, n}, m.state * 4, yb[1], yb[2], m.inner * 4);
+  const TensorId bb = g.view(y, {m.state, m.groups, ts, n}, m.state * 4, yb[1], yb[2], m.inner * 4);
   const TensorId cc = g.view(y, {m.state, m.groups, ts, n}, m.state * 4, yb[1], yb[2],
                              (m.inner + m.groups * m.state) * 4);
   dt = g.add(g.cont(dt), b.weight(Slot::ssm_dt_bias, m.heads));
@@ -48,17 +46,16 @@ TensorId mamba2(Blocks& b, const StateInputs& states, TensorId x) {
 
   const int64_t state = m.state * m.inner;
   const int64_t rows = g[xx].elements();
-  const LoadedState scanned =
-      b.load_state_with(states, 1, state, [&](TensorId all, TensorId ids) {
-        const TensorId per_head = g.reshape(all, m.state, head_dim, m.heads, g[all].ne[1]);
-        return g.make(Op::ssm_scan, GgmlType::F32,
-                      {rows + b.snapshots * m.state * head_dim * m.heads * g[ids].ne[0], 1, 1, 1},
-                      {per_head, xx, dt, decay, bb, cc, ids});
-      });
+  const LoadedState scanned = b.load_state_with(states, 1, state, [&](TensorId all, TensorId ids) {
+    const TensorId per_head = g.reshape(all, m.state, head_dim, m.heads, g[all].ne[1]);
+    return g.make(Op::ssm_scan, GgmlType::F32,
+                  {rows + b.snapshots * m.state * head_dim * m.heads * g[ids].ne[0], 1, 1, 1},
+                  {per_head, xx, dt, decay, bb, cc, ids});
+  });
   const int64_t kept = std::min(ts, b.snapshots);
-  g.expand(g.copy_into(
-      g.view_3d(scanned.rows, state, n, kept, state * 4, state * 4 * n, rows * 4),
-      g.view_3d(scanned.store, state, n, kept, g[scanned.store].nb[1], n * state * 4)));
+  g.expand(
+      g.copy_into(g.view_3d(scanned.rows, state, n, kept, state * 4, state * 4 * n, rows * 4),
+                  g.view_3d(scanned.store, state, n, kept, g[scanned.store].nb[1], n * state * 4)));
 
   const int64_t row = g[xx].nb[1];
   y = g.view(scanned.rows, {head_dim, m.heads, ts, n}, row, m.heads * row, ts * m.heads * row);
@@ -79,8 +76,8 @@ TensorId mamba1(Blocks& b, const StateInputs& states, TensorId x) {
 
   const LoadedState conv = b.load_state(states, 0, columns * m.inner);
   const TensorId past = g.reshape(conv.rows, columns, m.inner, n);
-  const TensorId xz = g.mul_mat(b.weight(Slot::ssm_in, b.hidden, 2 * m.inner),
-                                g.reshape(x, b.hidden, ts, n));
+  const TensorId xz =
+      g.mul_mat(b.weight(Slot::ssm_in, b.hidden, 2 * m.inner), g.reshape(x, b.hidden, ts, n));
   const Extents nb = g[xz].nb;
   const TensorId xv = g.view_3d(xz, m.inner, ts, n, nb[1], nb[2]);
   const TensorId z = g.view_3d(xz, m.inner, ts, n, nb[1], nb[2], m.inner * 4);
@@ -95,8 +92,7 @@ TensorId mamba1(Blocks& b, const StateInputs& states, TensorId x) {
   const TensorId projected = b.linear(Slot::ssm_x, y, rank + 2 * m.state);
   const Extents pb = g[projected].nb;
   TensorId dt = g.view_3d(projected, rank, ts, n, pb[1], pb[2]);
-  const TensorId bb =
-      g.view(projected, {m.state, 1, ts, n}, m.state * 4, pb[1], pb[2], 4 * rank);
+  const TensorId bb = g.view(projected, {m.state, 1, ts, n}, m.state * 4, pb[1], pb[2], 4 * rank);
   const TensorId cc =
       g.view(projected, {m.state, 1, ts, n}, m.state * 4, pb[1], pb[2], 4 * (rank + m.state));
   dt = g.add(b.linear(Slot::ssm_dt, dt, m.inner), b.weight(Slot::ssm_dt_bias, m.inner));
@@ -105,16 +101,13 @@ TensorId mamba1(Blocks& b, const StateInputs& states, TensorId x) {
 
   const int64_t state = m.state * m.inner;
   const int64_t rows = g[xx].elements();
-  const LoadedState scanned =
-      b.load_state_with(states, 1, state, [&](TensorId all, TensorId ids) {
-        const TensorId per_head = g.reshape(all, m.state, 1, m.inner, n);
-        return g.make(Op::ssm_scan, GgmlType::F32,
-                      {rows + state * g[ids].ne[0], 1, 1, 1},
-                      {per_head, xx, dt, decay, bb, cc, ids});
-      });
-  g.expand(g.copy_into(
-      g.view_1d(scanned.rows, state * n, g[xx].nb[3] * g[xx].ne[3]),
-      g.view_1d(scanned.store, state * n)));
+  const LoadedState scanned = b.load_state_with(states, 1, state, [&](TensorId all, TensorId ids) {
+    const TensorId per_head = g.reshape(all, m.state, 1, m.inner, n);
+    return g.make(Op::ssm_scan, GgmlType::F32, {rows + state * g[ids].ne[0], 1, 1, 1},
+                  {per_head, xx, dt, decay, bb, cc, ids});
+  });
+  g.expand(g.copy_into(g.view_1d(scanned.rows, state * n, g[xx].nb[3] * g[xx].ne[3]),
+                       g.view_1d(scanned.store, state * n)));
   TensorId out = g.view_3d(scanned.rows, m.inner, ts, n, g[xx].nb[2], g[xx].nb[3]);
   out = g.add(out, g.mul(y, b.weight(Slot::ssm_d, m.inner)));
   out = b.combine(g.cont(z), out);
@@ -143,8 +136,7 @@ TensorId latent_experts(Blocks& b, TensorId y) {
   Graph& g = b.g;
   const MoeShape& m = b.now().moe;
   MoeCall call{m};
-  const TensorId x =
-      m.latent_width > 0 ? b.linear(Slot::ffn_latent_down, y, m.latent_width) : y;
+  const TensorId x = m.latent_width > 0 ? b.linear(Slot::ffn_latent_down, y, m.latent_width) : y;
   call.logits = g.mul_mat(b.weight(Slot::ffn_gate_inp, b.hidden, m.experts), y);
   call.width = g[x].ne[0];
   TensorId routed = b.moe(x, call);

@@ -16,13 +16,51 @@ using weights::GgmlType;
 // Only what decides about memory is told apart: every activation function is `unary`.
 enum class Op : uint8_t {
   none,  // weights, caches, inputs: the leaves
-  view, reshape, permute, transpose,
-  mul_mat, mul_mat_id,
-  add, add_id, sub, mul, div, scale, unary, sqr, sqrt, fill,
-  rms_norm, norm, l2_norm, rope, soft_max, glu,
-  get_rows, set_rows, cpy, cont, concat, repeat, pad, set, clamp,
-  sum_rows, mean, argsort, top_k, cumsum, tri, diag, solve_tri,
-  flash_attn, lightning_indexer, ssm_conv, ssm_scan, gated_delta_net, rwkv_wkv7,
+  view,
+  reshape,
+  permute,
+  transpose,
+  mul_mat,
+  mul_mat_id,
+  add,
+  add_id,
+  sub,
+  mul,
+  div,
+  scale,
+  unary,
+  sqr,
+  sqrt,
+  fill,
+  rms_norm,
+  norm,
+  l2_norm,
+  rope,
+  soft_max,
+  glu,
+  get_rows,
+  set_rows,
+  cpy,
+  cont,
+  concat,
+  repeat,
+  pad,
+  set,
+  clamp,
+  sum_rows,
+  mean,
+  argsort,
+  top_k,
+  cumsum,
+  tri,
+  diag,
+  solve_tri,
+  flash_attn,
+  lightning_indexer,
+  ssm_conv,
+  ssm_scan,
+  gated_delta_net,
+  rwkv_wkv7,
 };
 
 // Shows the memory of its source without any work.
@@ -56,8 +94,8 @@ inline constexpr int kMaxSources = 7;
 using Extents = std::array<int64_t, 4>;
 
 struct Tensor {
-  Extents ne{};          // elements along each axis, the contiguous one first
-  Extents nb{};          // bytes from one element (row, plane, …) to the next
+  Extents ne{};  // elements along each axis, the contiguous one first
+  Extents nb{};  // bytes from one element (row, plane, …) to the next
   std::array<TensorId, kMaxSources> source{};
   TensorId base = kNoTensor;  // the tensor whose memory a view finally shows
   int64_t offset = 0;         // of a view inside its base
@@ -67,10 +105,10 @@ struct Tensor {
   Op op = Op::none;
   GgmlType type = GgmlType::F32;
   uint8_t sources = 0;
-  bool input = false;    // filled by the host before the graph runs
-  bool output = false;   // read afterwards: its memory is never given away
+  bool input = false;   // filled by the host before the graph runs
+  bool output = false;  // read afterwards: its memory is never given away
   bool weight = false;
-  bool listed = false;   // already among the nodes or leaves of its graph
+  bool listed = false;  // already among the nodes or leaves of its graph
 
   int64_t elements() const {
     return saturating_multiply(saturating_multiply(ne[0], ne[1]),

@@ -1,0 +1,138 @@
+// Laws that hold for every model of the catalog, whatever its family.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "catalog/model_ref.h"
+#include "json/parse.h"
+#include "model/from_config.h"
+#include "plan/plan.h"
+#include "weights/weights.h"
+
+namespace vramwise {
+namespace {
+
+struct Named {
+  std::string id;
+  model::Model model;
+};
+
+// Every catalog model, built once for all tests.
+const std::vector<Named>& models() {
+  static const std::vector<Named> all = [] {
+    std::vector<Named> list;
+    for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+      const auto ref = catalog::resolve_model(id);
+      if (!ref) continue;
+      auto model = model::from_config(json::Reader(ref->config, id), id);
+      if (model) list.push_back({std::string(id), std::move(*model)});
+    }
+    return list;
+  }();
+  return all;
+}
+
+TEST(Catalog, EveryModelBuilds) {
+  for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+    const auto ref = catalog::resolve_model(id);
+    ASSERT_TRUE(ref) << id;
+    const auto model = model::from_config(json::Reader(ref->config, id), id);
+    EXPECT_TRUE(model) << id << ": " << (model ? "" : model.error().message);
+  }
+  EXPECT_GE(models().size(), 150u);
+}
+
+TEST(Catalog, EveryConfigRoundTrips) {
+  for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+    const auto ref = catalog::resolve_model(id);
+    ASSERT_TRUE(ref) << id;
+    const auto again = json::parse(json::dump(ref->config), "again");
+    ASSERT_TRUE(again) << id;
+    EXPECT_EQ(*again, ref->config) << id;
+    const auto first = model::from_config(json::Reader(ref->config, id), id);
+    const auto second = model::from_config(json::Reader(*again, id), id);
+    if (!first || !second) continue;
+    EXPECT_EQ(parameter_count(*first), parameter_count(*second)) << id;
+    EXPECT_EQ(first->tensors.size(), second->tensors.size()) << id;
+  }
+}
+
+TEST(Catalog, MoreTokensNeverCostLess) {
+  model::CacheTypes types;
+  for (const Named& named : models()) {
+    Bytes before;
+    for (int64_t tokens = 1; tokens <= 1 << 20; tokens = tokens * 3 + 1) {
+      const Bytes here = cache_bytes_at(named.model, Tokens(tokens), types);
+      EXPECT_GE(here, before) << named.id << " at " << tokens;
+      before = here;
+    }
+    EXPECT_GE(before, fixed_cache_bytes(named.model, types)) << named.id;
+  }
+}
+
+TEST(Catalog, ActiveParametersAreAPartOfAll) {
+  for (const Named& named : models()) {
+    EXPECT_GT(active_parameter_count(named.model), 0) << named.id;
+    EXPECT_LE(active_parameter_count(named.model), parameter_count(named.model)) << named.id;
+  }
+}
+
+TEST(Catalog, SmallerFormatsAreSmaller) {
+  for (const Named& named : models()) {
+    const auto full = weights::choose_weights(named.model, "bf16");
+    const auto eight = weights::choose_weights(named.model, "fp8-tensor");
+    const auto four = weights::choose_weights(named.model, "awq");
+    ASSERT_TRUE(full) << named.id;
+    const Bytes whole = weights::at_rest_bytes(named.model, *full);
+    if (eight) {
+      EXPECT_LE(weights::at_rest_bytes(named.model, *eight), whole) << named.id;
+      if (four) {
+        EXPECT_LE(weights::at_rest_bytes(named.model, *four),
+                  weights::at_rest_bytes(named.model, *eight))
+            << named.id;
+      }
+    }
+  }
+}
+
+// The shards of all ranks together hold at least the whole: splitting replicates, never loses.
+TEST(Catalog, TensorParallelShardsCoverTheWhole) {
+  for (const Named& named : models()) {
+    const auto weights = weights::choose_weights(named.model, "bf16");
+    if (!weights || named.model.is_encoder_only) continue;
+    plan::Resolved resolved;
+    resolved.model = std::make_shared<const model::Model>(named.model);
+    resolved.weights = std::make_shared<const weights::Weights>(*weights);
+    const auto engine = engines::find_engine("vllm");
+    ASSERT_TRUE(engine);
+    resolved.engine = *engine;
+    plan::HardwareSpec hardware;
+    hardware.devices.resize(1);
+    hardware.devices[0].gpu = "b300";
+    const auto weights_at = [&](int ranks) -> std::optional<int64_t> {
+      hardware.devices.assign(size_t(ranks), hardware.devices[0]);
+      auto machine = plan::resolve_hardware(hardware);
+      if (!machine) return std::nullopt;
+      plan::Resolved sized = resolved;
+      sized.hardware = std::move(*machine);
+      sized.settings.options.set("tensor_parallel_size", int64_t{ranks});
+      const auto plan = plan::make_plan(std::move(sized), plan::Levers::skip);
+      if (!plan || !plan->assessment.refusals.empty()) return std::nullopt;
+      int64_t sum = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        sum += plan->assessment.reserve.total(rank, engines::Component::weights).likely.count();
+      }
+      return sum;
+    };
+    const auto whole = weights_at(1);
+    const auto shards = weights_at(2);
+    if (whole && shards) {
+      EXPECT_GE(*shards, *whole) << named.id;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramwise
