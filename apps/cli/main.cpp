@@ -313,6 +313,13 @@ int run(int argc, char** argv) {
   diff->add_flag("--offline", diff_offline, "use what is on disk; ask no hub")->group("Model");
   add_output_options(*diff, output);
 
+  std::vector<std::string> compared;
+  CLI::App* compare = app.add_subcommand("compare", "two requests beside each other, part by part");
+  compare->add_option("REQUEST", compared, "two files, each a JSON request")
+      ->required()
+      ->expected(2);
+  add_output_options(*compare, output);
+
   std::string batch_file;
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
   batch->add_option("FILE", batch_file, "requests, one a line; - reads standard input")->required();
@@ -376,6 +383,18 @@ int run(int argc, char** argv) {
     }
     if (auto read = host::resolve_sources(request, {.offline = diff_offline}); !read) {
       return show_error(read.error(), output);
+    }
+    return show(api::handle_value(request), output, false);
+  }
+  if (compare->parsed()) {
+    json::Value request = json::Value::object();
+    request.set("ask", "compare");
+    for (int i = 0; i < 2; ++i) {
+      const auto text = host::read_file(compared[size_t(i)], kRequestLimit);
+      if (!text) return show_error(text.error(), output);
+      auto side = json::parse(*text, compared[size_t(i)]);
+      if (!side) return show_error(side.error(), output);
+      request.set(i == 0 ? "a" : "b", std::move(*side));
     }
     return show(api::handle_value(request), output, false);
   }

@@ -172,11 +172,11 @@ Error unknown_file_type(std::string_view name) {
     }
   }
   if (const auto type = file_type_from_name(wanted)) {
-    error.hints.push_back("did you mean " + std::string(info(*type).name) + "?");
+    error.hints.push_back("a similar mixture exists: " + std::string(info(*type).name));
     return std::move(error).at("weights");
   }
   for (const std::string& near : nearest_names(wanted, {kNames.begin(), kNames.end()})) {
-    error.hints.push_back("did you mean " + near + "?");
+    error.hints.push_back("a similar mixture exists: " + near);
   }
   return std::move(error).at("weights");
 }

@@ -55,7 +55,7 @@ Error unknown_format(std::string_view format) {
   for (const std::string_view name : gguf_file_types()) known.push_back(name);
   Error error(ErrorCode::not_found, "unknown weight format \"" + std::string(format) + "\"");
   for (const std::string& near : nearest_names(format, known)) {
-    error.hints.push_back("did you mean " + near + "?");
+    error.hints.push_back("a similar format exists: " + near);
   }
   return std::move(error).at("weights");
 }

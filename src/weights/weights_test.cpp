@@ -81,7 +81,7 @@ TEST(Weights, UnknownAndImpossibleFormats) {
     ASSERT_FALSE(w) << name;
     EXPECT_EQ(w.error().code, ErrorCode::not_found) << name;
   }
-  EXPECT_EQ(choose_weights(m, "awk").error().hints.front(), "did you mean awq?");
+  EXPECT_EQ(choose_weights(m, "awk").error().hints.front(), "a similar format exists: awq");
   testing::LlamaShape odd = kTiny;
   odd.ffn = 480;  // 3.75 groups of 128
   EXPECT_EQ(choose_weights(llama(odd), "awq").error().code, ErrorCode::inconsistent);

@@ -137,6 +137,19 @@ class Requests(unittest.TestCase):
         result = run("batch", "-", text=json.dumps({"model": {"ref": "qwen3-8b"}, "hardware": {"gpu": "l4"}}))
         self.assertEqual(result.returncode, 0, result.stdout)
 
+    def test_compare(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for dtype in ("auto", "fp8"):
+                paths.append(os.path.join(folder, dtype + ".json"))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    json.dump({"model": {"ref": "qwen3-8b"}, "hardware": {"gpu": "l40s"},
+                               "engine": {"options": {"kv_cache_dtype": dtype}}}, file)
+            answer = json.loads(run("compare", *paths, "--json").stdout)["compare"]
+            self.assertEqual(answer["a"]["kv"]["bytes_per_token"], 2 * answer["b"]["kv"]["bytes_per_token"])
+            self.assertIn("difference", run("compare", *paths).stdout)
+            self.assertEqual(run("compare", paths[0], os.path.join(folder, "none.json")).returncode, 4)
+
     def test_launch_line(self):
         answer = json.loads(run("plan", "--gpu", "h100-sxm", "--json", "--", "vllm", "serve", "Qwen/Qwen3-8B",
                                 "--max-model-len", "32768", "--kv-cache-dtype", "fp8").stdout)

@@ -173,7 +173,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
       const auto near = nearest_names(member.key, known, 1);
       notes.warn("unknown_option",
                  "SGLang has no option '" + member.key + "'; it is ignored" +
-                     (near.empty() ? "" : " (did you mean '" + near.front() + "'?)"));
+                     (near.empty() ? "" : "; a similar option exists: " + near.front()));
     }
   }
   return s;

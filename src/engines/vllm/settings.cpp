@@ -282,7 +282,7 @@ void warn_unknown(const Options& options, Notes& notes) {
     }
     std::string text = "vLLM has no option '" + member.key + "'; it is ignored";
     const auto near = nearest_names(member.key, names, 1);
-    if (!near.empty()) text += " (did you mean '" + near.front() + "'?)";
+    if (!near.empty()) text += "; a similar option exists: " + near.front();
     notes.warn("unknown_option", std::move(text));
   }
 }
