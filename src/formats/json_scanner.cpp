@@ -145,9 +145,9 @@ Result<int64_t> JsonScanner::integer() {
   int64_t value = 0;
   int digits = 0;
   while (c >= '0' && c <= '9') {
-    value = value * 10 + (c - '0');
     // Eighteen digits fit into 63 bits and are more than any size has.
     if (++digits > 18) return broken("a number of more than 18 digits", start);
+    value = value * 10 + (c - '0');
     cursor_.advance(1);
     if (cursor_.remaining() == 0) break;
     TRY(cursor_.need(1));

@@ -15,6 +15,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as little-endian");
 
+// Where a tensor may end and how long it may be: sums with headers and padding stay below 2^53,
+// which every answer can carry.
+constexpr int64_t kFurthest = int64_t{1} << 52;
+
 // Bytes of one value of a fixed-size type; 0 for text, list and unknown.
 int64_t value_bytes(GgufValueType type) {
   switch (type) {
@@ -339,12 +343,10 @@ Result<void> HeaderReader::read_extents(GgufTensorEntry& tensor) {
       return broken(ErrorCode::invalid_input, "tensor '" + about_ + "' has a negative extent",
                     cursor_.position() - 8);
     }
-    overflow = overflow || __builtin_mul_overflow(elements, tensor.extent[d], &elements);
+    overflow = overflow || tensor.extent[d] > kFurthest ||
+               __builtin_mul_overflow(elements, tensor.extent[d], &elements);
   }
-  // A zero extent makes the tensor empty, whatever the product of the others did.
-  const bool empty =
-      std::find(tensor.extent.begin(), tensor.extent.end(), 0) != tensor.extent.end();
-  if (overflow && !empty) {
+  if (overflow) {
     return broken(ErrorCode::too_large,
                   "tensor '" + about_ + "' has more elements than 64 bits can count");
   }
@@ -385,9 +387,9 @@ Result<void> HeaderReader::read_tensors(int64_t count) {
                            __builtin_mul_overflow(bytes, tensor.extent[1], &bytes) ||
                            __builtin_mul_overflow(bytes, tensor.extent[2], &bytes) ||
                            __builtin_mul_overflow(bytes, tensor.extent[3], &bytes);
-    if (too_large || bytes > kLargestExactInteger || tensor.offset > kLargestExactInteger) {
+    if (too_large || tensor.offset > kFurthest || bytes > kFurthest - tensor.offset) {
       return broken(ErrorCode::too_large,
-                    "tensor '" + about_ + "' lies or reaches beyond 2^53 bytes", type_at);
+                    "tensor '" + about_ + "' lies or reaches beyond 2^52 bytes", type_at);
     }
     tensor.bytes = bytes;
     TRY(keep(int64_t(sizeof(GgufTensorEntry) + tensor.name.size())));

@@ -150,10 +150,15 @@ Result<void> HeaderReader::read_entry(std::string name) {
 }
 
 Result<void> HeaderReader::check_sizes(SafetensorsEntry& entry, int64_t at) {
-  if (entry.begin > entry.end || entry.end > kLargestExactInteger) {
+  // Sums with a header stay below 2^53, which every answer can carry.
+  constexpr int64_t kFurthest = int64_t{1} << 52;
+  const bool plausible = std::all_of(entry.extent.begin(), entry.extent.begin() + entry.rank,
+                                     [](int64_t extent) { return extent <= kFurthest; });
+  if (entry.begin > entry.end || entry.end > kFurthest || !plausible) {
     return broken(ErrorCode::invalid_input,
                   "tensor '" + shown(entry.name) + "' lies from " + format_grouped(entry.begin) +
-                      " to " + format_grouped(entry.end),
+                      " to " + format_grouped(entry.end) +
+                      (plausible ? "" : ", or is far too wide"),
                   entry.name, at);
   }
   int64_t bits = entry.type->bits;
