@@ -37,12 +37,17 @@ struct Settings {
   std::map<std::string, std::string> env;  // ordered, so that answers are stable
 };
 
+// How much of the answer is wanted. A change that is planned again for the list of levers shows its
+// verdict, its need and its users; an engine may leave out what costs more and is not among these.
+enum class Detail { full, lever };
+
 struct Question {
   const model::Model* model = nullptr;
   const weights::Weights* weights = nullptr;
   const Hardware* hardware = nullptr;
   Settings settings;
   Workload workload;
+  Detail detail = Detail::full;
 };
 
 // One thing that must hold. The verdict is made of these by plan/, in order.

@@ -89,7 +89,9 @@ std::optional<Lever> attempt(const Resolved& resolved, Bytes need_before,
                              const std::vector<const LeverCandidate*>& changes) {
   const auto changed = apply(resolved, changes);
   if (!changed) return std::nullopt;
-  const auto assessment = changed->engine->assess(changed->question());
+  engines::Question question = changed->question();
+  question.detail = engines::Detail::lever;
+  const auto assessment = changed->engine->assess(question);
   if (!assessment) return std::nullopt;
   Lever lever;
   for (const LeverCandidate* change : changes) {

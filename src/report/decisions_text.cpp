@@ -28,7 +28,7 @@ std::string max_text(const Value& answer, const Style& style) {
   const Value& block = member(answer, "max");
   std::string out = answer_line(block, style);
   if (block.find("explanation") != nullptr) {
-    out += "  " + wrap("one more: " + text(block, "explanation"), style.width, 4) + "\n";
+    out += "  " + wrap("one more: " + text(block, "explanation"), style.width, 4, 2) + "\n";
   }
   if (const Value* plan = block.find("plan")) {
     out += "\n" + to_text(*plan, style);
@@ -132,8 +132,8 @@ std::string compare_text(const Value& answer, const Style& style) {
             integer(member(b, "kv"), "pool_tokens"));
   count_row("users", integer(a, "users"), integer(b, "users"));
   out += "\n" + table.draw(style) + "\n";
-  out += "first:  " + wrap(text(a, "answer"), style.width, 8) + "\n";
-  out += "second: " + wrap(text(b, "answer"), style.width, 8) + "\n";
+  out += "first:  " + wrap(text(a, "answer"), style.width, 8, 8) + "\n";
+  out += "second: " + wrap(text(b, "answer"), style.width, 8, 8) + "\n";
   return out;
 }
 

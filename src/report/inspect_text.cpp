@@ -99,7 +99,7 @@ std::string inspect_text(const Value& answer, const Style& style) {
   if (!assumptions.empty()) {
     out += "\n" + paint(style, Ink::bold, "Assumed") + "\n";
     for (const Value& note : assumptions) {
-      out += "  - " + wrap(text(note, "text"), style.width, 4) + "\n";
+      out += "  - " + wrap(text(note, "text"), style.width, 4, 4) + "\n";
     }
   }
   return out;

@@ -104,7 +104,9 @@ void add_components(std::string& out, const Value& answer, const Style& style) {
   const int64_t high = integer(totals, "total_high_bytes");
   if (high > low && high > 0) {
     out += paint(style, Ink::dim,
-                 "  total between " + size_text(style, low) + " and " + size_text(style, high)) +
+                 "  " + wrap("total between " + size_text(style, low) + " and " +
+                                 size_text(style, high),
+                             style.width, 4, 2)) +
            "\n";
   }
   // Host memory, where the engine puts some of the model there.
@@ -142,7 +144,7 @@ void add_capacity(std::string& out, const Value& answer, const Style& style) {
   }
   if (facts.empty()) return;
   out += "\n" + paint(style, Ink::bold, "Capacity") + "\n";
-  out += "  " + wrap(join(facts, "; "), style.width, 2) + "\n";
+  out += "  " + wrap(join(facts, "; "), style.width, 2, 2) + "\n";
 }
 
 void add_levers(std::string& out, const Value& answer, const Style& style) {
@@ -169,14 +171,14 @@ void add_levers(std::string& out, const Value& answer, const Style& style) {
       const int64_t users = integer(lever, "users");
       line += " with " + format_grouped(users) + (users == 1 ? " user" : " users");
     }
-    out +=
-        "  " + mark(style, outcome) + wrap(line, style.width > 0 ? style.width - 4 : 0, 4) + "\n";
+    out += "  " + mark(style, outcome) + wrap(line, style.width, 4, 4) + "\n";
     if (lever.find("option") != nullptr) {
       out += "    " + paint(style, Ink::dim, text(lever, "option")) + "\n";
     }
     if (lever.find("cost") != nullptr) {
       out += "    " +
-             paint(style, Ink::dim, wrap("costs: " + text(lever, "cost"), style.width, 4)) + "\n";
+             paint(style, Ink::dim, wrap("costs: " + text(lever, "cost"), style.width, 4, 4)) +
+             "\n";
     }
   }
   if (shown < levers.size()) {
@@ -190,7 +192,7 @@ void add_notes(std::string& out, const Value& answer, const Style& style) {
   const json::Array& warnings = member(answer, "warnings").as_array();
   for (const Value& note : warnings) {
     out += paint(style, Ink::yellow, "warning:") + " " +
-           wrap(text(note, "text"), style.width > 0 ? style.width - 9 : 0, 2) + "\n";
+           wrap(text(note, "text"), style.width, 2, 9) + "\n";
   }
   const json::Array& assumptions = member(answer, "assumptions").as_array();
   if (assumptions.empty()) return;
@@ -198,7 +200,7 @@ void add_notes(std::string& out, const Value& answer, const Style& style) {
       style.verbosity > 0 ? assumptions.size() : std::min<size_t>(assumptions.size(), 4);
   out += "\n" + paint(style, Ink::bold, "Assumed") + "\n";
   for (size_t i = 0; i < shown; ++i) {
-    out += "  - " + wrap(text(assumptions[i], "text"), style.width, 4) + "\n";
+    out += "  - " + wrap(text(assumptions[i], "text"), style.width, 4, 4) + "\n";
   }
   if (shown < assumptions.size()) {
     out += paint(style, Ink::dim,
@@ -209,14 +211,12 @@ void add_notes(std::string& out, const Value& answer, const Style& style) {
 
 std::string head(const Value& answer, const Style& style) {
   const std::string outcome = text(answer, "outcome");
-  std::string out = mark(style, outcome) +
-                    paint(style, outcome_ink(outcome),
-                          wrap(text(answer, "answer"), style.width > 0 ? style.width - 2 : 0, 2)) +
-                    "\n";
+  std::string out =
+      mark(style, outcome) +
+      paint(style, outcome_ink(outcome), wrap(text(answer, "answer"), style.width, 2, 2)) + "\n";
   if (answer.find("engine_error") != nullptr) {
     out += paint(style, Ink::dim,
-                 "  " + wrap("it prints: " + text(answer, "engine_error"),
-                             style.width > 0 ? style.width - 2 : 0, 4)) +
+                 "  " + wrap("it prints: " + text(answer, "engine_error"), style.width, 4, 2)) +
            "\n";
   }
   if (outcome != "fits") {
@@ -224,7 +224,7 @@ std::string head(const Value& answer, const Style& style) {
       if (text(lever, "outcome") != "fits") continue;
       std::string line = "Cheapest change that fits: " + text(lever, "change");
       if (lever.find("option") != nullptr) line += " (" + text(lever, "option") + ")";
-      out += "  " + wrap(line, style.width, 2) + "\n";
+      out += "  " + wrap(line, style.width, 2, 2) + "\n";
       break;
     }
   }
@@ -281,11 +281,11 @@ std::string explain_text(const Value& answer, const Style& style) {
              size_text(style, integer(row, "high_bytes")) + "\n";
     }
     if (row.find("formula") != nullptr) {
-      out += "                  " + wrap("= " + text(row, "formula"), style.width, 20) + "\n";
+      out += "                  " + wrap("= " + text(row, "formula"), style.width, 20, 18) + "\n";
     }
     if (row.find("source") != nullptr) {
       out += "                  " +
-             paint(style, Ink::dim, wrap(text(row, "source"), style.width, 18)) + "\n";
+             paint(style, Ink::dim, wrap(text(row, "source"), style.width, 18, 18)) + "\n";
     }
   }
   out += "\n" + paint(style, Ink::bold, "What must hold") + "\n";

@@ -94,23 +94,25 @@ std::string elide_middle(std::string_view text, int columns, const Style& style)
   return std::string(text.substr(0, head)) + std::string(dots) + std::string(text.substr(tail));
 }
 
-std::string wrap(std::string_view text, int width, int indent) {
+std::string wrap(std::string_view text, int width, int indent, int first) {
   if (width <= 0) return std::string(text);
   std::string out;
-  int column = 0;
+  int column = first;
+  bool line_empty = true;  // a word that is wider than the line still goes somewhere
   size_t i = 0;
   while (i < text.size()) {
     size_t end = text.find(' ', i);
     if (end == std::string_view::npos) end = text.size();
     const std::string_view word = text.substr(i, end - i);
     const int columns = display_width(word);
-    if (column > indent && column + 1 + columns > width) {
+    if (!line_empty && column + 1 + columns > width) {
       out += "\n" + std::string(size_t(indent), ' ');
       column = indent;
     } else if (i > 0) {
       out += ' ';
       ++column;
     }
+    line_empty = false;
     out += word;
     column += columns;
     i = end + 1;

@@ -23,8 +23,9 @@ std::string pad_right(std::string_view text, int columns);
 std::string pad_left(std::string_view text, int columns);
 // Cuts in the middle, keeping the tail, which differs between names: "meta-lla…-Instruct".
 std::string elide_middle(std::string_view text, int columns, const Style& style);
-// Wraps at blanks; every line after the first begins with `indent` blanks. width 0: one line.
-std::string wrap(std::string_view text, int width, int indent);
+// Wraps at blanks; every line after the first begins with `indent` blanks, and the first one stands
+// in column `first` (what was drawn before it on its line). width 0: one line.
+std::string wrap(std::string_view text, int width, int indent, int first = 0);
 
 // A horizontal bar of `columns` columns filled to `share` (0..1), eighths of a column in Unicode.
 std::string bar(double share, int columns, const Style& style);

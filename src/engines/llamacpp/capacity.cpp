@@ -101,7 +101,7 @@ Capacity find_capacity(Budgeter& budgeter, const CapacityQuestion& q) {
     return search.excess(q.sequence_tokens, users);
   });
   const int64_t longest = std::max(budgeter.shape().train_ctx, q.sequence_tokens);
-  if (longest > 0) {
+  if (longest > 0 && q.want_longest) {
     capacity.longest_sequence = search.largest(
         kCells, round_up(longest, kCells), q.sequence_tokens,
         [&](int64_t tokens) { return search.excess(tokens, std::max<int64_t>(1, q.users)); });

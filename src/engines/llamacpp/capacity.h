@@ -23,6 +23,7 @@ struct CapacityQuestion {
   std::vector<int64_t> room;
   int64_t sequence_tokens = 0;  // of each user
   int64_t users = 1;            // of the longest sequence
+  bool want_longest = true;
   // Bytes by which the question as asked is over its room, where it asks for exactly these tokens
   // and users; saves a budget.
   bool known = false;

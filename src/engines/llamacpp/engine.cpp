@@ -139,6 +139,7 @@ void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
   c.known = c.users == size.sequences && c.sequence_tokens == size.cells &&
             (!s.request.context.unified || size.sequences == 1);
   c.known_excess = excess_of(s.budget, c.room);
+  c.want_longest = q.detail == Detail::full;
   const Capacity found = find_capacity(*s.budgeter, c);
   a.users = found.users;
   a.longest_sequence = found.longest_sequence;

@@ -236,7 +236,9 @@ class Finder {
 
 std::vector<LeverCandidate> lever_candidates(const Question& question,
                                              const Assessment& assessment) {
-  auto state = plan_state(question);
+  Question asked = question;
+  asked.detail = Detail::lever;
+  auto state = plan_state(asked);
   if (!state) return {};
   return Finder(question, **state, assessment).run();
 }

@@ -48,6 +48,8 @@ void answer_fit(const Question& q, PlanState& s) {
   Request& r = s.request;
   const bool open = !r.layers_given || !r.ctx_given;
   if (!r.fit || !open) return;
+  // With a workload fit's choice is only told, and the list of levers tells it nowhere.
+  if (q.detail == Detail::lever && q.workload.given()) return;
   FitQuestion question;
   for (size_t d = 0; d < s.devices(); ++d) question.free.push_back(s.device(q, d).free());
   if (s.devices() == 0) {
