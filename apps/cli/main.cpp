@@ -9,8 +9,8 @@
 
 #include "api/api.h"
 #include "apps/cli/batch.h"
-#include "apps/cli/options.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/output.h"
+#include "apps/cli/question.h"
 #include "base/text.h"
 #include "engines/launch_command.h"
 #include "host/files.h"
@@ -21,117 +21,6 @@
 namespace vramwise::cli {
 namespace {
 
-constexpr int kUsage = 2;
-constexpr int64_t kRequestLimit = int64_t{64} << 20;
-constexpr int64_t kLineLimit = int64_t{1} << 20;
-
-struct Output {
-  std::string color = "auto";
-  int width = 0;
-  bool json = false;
-  bool ascii = false;
-  bool exact = false;
-  bool exit_zero = false;
-  bool print_request = false;
-  int verbosity = 0;
-
-  report::Style style(bool for_stderr = false) const {
-    report::Style s = detect_style(color, width, ascii, for_stderr);
-    s.exact = exact;
-    s.verbosity = verbosity;
-    return s;
-  }
-};
-
-// One question on the command line: `plan`, `explain`, `inspect`.
-struct Question {
-  std::string ask;
-  std::string model;
-  std::string request_file;
-  std::string line;       // an engine's launch line, from behind `--`
-  std::string line_file;  // or from a file: a script, a compose file, a manifest
-  std::string file;       // of a repository or folder with several models
-  std::string revision;
-  bool offline = false;
-  bool tensors = false;
-  json::Value extra = json::Value::object();  // members of one ask alone
-  // One slot per option row; deque because CLI11 keeps references.
-  std::deque<std::vector<std::string>> values;
-};
-
-int show(const json::Value& answer, const Output& output, bool explain) {
-  if (output.json) {
-    std::cout << json::dump(answer, 2) << "\n";
-  } else if (answer.find("error") != nullptr) {
-    std::cerr << report::error_text(answer, output.style(true));
-  } else {
-    const report::Style style = output.style();
-    std::cout << (explain ? report::explain_text(answer, style) : report::to_text(answer, style));
-  }
-  std::cout.flush();
-  const int status = api::exit_status(answer);
-  return output.exit_zero && status == 1 ? 0 : status;
-}
-
-int show_error(const Error& error, const Output& output) {
-  json::Value answer = json::Value::object();
-  answer.set("schema_version", 1);
-  json::Value block = json::Value::object();
-  block.set("code", to_string(error.code));
-  block.set("message", error.message);
-  const std::string where = error.where.to_text();
-  if (!where.empty()) block.set("where", where);
-  json::Value hints = json::Value::array();
-  for (const std::string& hint : error.hints) hints.push(hint);
-  block.set("hints", std::move(hints));
-  answer.set("error", std::move(block));
-  return show(answer, output, false);
-}
-
-Result<json::Value> build_request(const Question& question) {
-  json::Value request = json::Value::object();
-  request.set("schema_version", 1);
-  request.set("ask", question.ask == "explain" ? "plan" : question.ask);
-  if (!question.request_file.empty()) {
-    TRY_ASSIGN(const std::string text, host::read_file(question.request_file, kRequestLimit));
-    TRY_ASSIGN(request, json::parse(text, question.request_file));
-    if (!request.is_object()) {
-      return fail(Error(ErrorCode::invalid_input, "a request must be a JSON object")
-                      .at(question.request_file));
-    }
-    if (request.find("ask") == nullptr && question.ask != "explain")
-      request.set("ask", question.ask);
-  }
-  if (!question.model.empty()) {
-    json::Value model = json::Value::object();
-    // Something that is on disk, or looks like a path, is a path; everything else is a name.
-    model.set(host::looks_like_path(question.model) ? "path" : "ref", question.model);
-    if (!question.file.empty()) model.set("file", question.file);
-    if (!question.revision.empty()) model.set("revision", question.revision);
-    request.set("model", std::move(model));
-  }
-  if (!question.line.empty()) request.set("line", question.line);
-  if (!question.line_file.empty()) {
-    TRY_ASSIGN(const std::string text, host::read_file(question.line_file, kLineLimit));
-    request.set("line", text);
-  }
-  for (const json::Member& member : question.extra.as_object()) {
-    if (request.find(member.key) == nullptr) request.set(member.key, member.value);
-  }
-  const auto options = request_options();
-  for (size_t i = 0; i < options.size(); ++i) {
-    const std::string flag(options[i].names.substr(options[i].names.find("--")));
-    for (const std::string& value : question.values[i]) {
-      TRY(options[i].apply(request, value, flag));
-    }
-  }
-  if (question.tensors) request.set("tensors", true);
-  host::SourceOptions sources;
-  sources.offline = question.offline;
-  TRY(host::resolve_sources(request, sources));
-  return request;
-}
-
 int answer_question(const Question& question, const Output& output) {
   auto request = build_request(question);
   if (!request) return show_error(request.error(), output);
@@ -140,68 +29,6 @@ int answer_question(const Question& question, const Output& output) {
     return 0;
   }
   return show(api::handle_value(*request), output, question.ask == "explain");
-}
-
-void add_output_options(CLI::App& command, Output& output) {
-  command.add_flag("--json", output.json, "one JSON document on standard output")->group("Output");
-  command.add_flag("-v", output.verbosity, "more: -v all assumptions, -vv formulas")
-      ->group("Output");
-  command.add_flag("--exact", output.exact, "whole bytes")->group("Output");
-  command.add_option("--color", output.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("WHEN")
-      ->group("Output");
-  command.add_option("--width", output.width, "columns (default: the terminal's)")
-      ->check(CLI::Range(20, 1000))
-      ->type_name("N")
-      ->group("Output");
-  command.add_flag("--ascii", output.ascii, "no characters beyond ASCII")->group("Output");
-  command.add_flag("--exit-zero", output.exit_zero, "exit 0 also when it does not fit")
-      ->group("Output");
-}
-
-void add_question_options(CLI::App& command, Question& question, Output& output) {
-  command.add_option(
-      "MODEL", question.model,
-      "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), hub id (hf:org/name:Q4_K_M,\n"
-      "ollama:llama3.1:8b, ms:org/name), GGUF or safetensors file, config.json, folder");
-  for (const OptionSpec& spec : request_options()) {
-    question.values.emplace_back();
-    auto* option =
-        command.add_option(std::string(spec.names), question.values.back(), std::string(spec.help))
-            ->type_name(std::string(spec.value))
-            ->group(std::string(spec.group))
-            ->allow_extra_args(false);
-    if (spec.repeatable) {
-      option->take_all();
-    } else {
-      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    }
-  }
-  command.add_option("--file", question.file, "which file of a repository or folder, e.g. a GGUF")
-      ->type_name("NAME")
-      ->group("Model");
-  command
-      .add_option("--revision", question.revision, "branch, tag or commit of a hub's repository")
-      ->type_name("REV")
-      ->group("Model");
-  command.add_flag("--offline", question.offline, "use what is on disk; ask no hub")
-      ->group("Model");
-  if (question.ask == "inspect") {
-    command.add_flag("--tensors", question.tensors, "every tensor with its shape, type and bytes")
-        ->group("Output");
-  }
-  command
-      .add_option("--line", question.line_file,
-                  "launch line, script, compose file or manifest to read; - reads standard input")
-      ->type_name("FILE")
-      ->group("Engine");
-  command.add_option("--request", question.request_file, "a JSON request; - reads standard input")
-      ->type_name("FILE")
-      ->group("Output");
-  command.add_flag("--print-request", output.print_request, "the JSON that the flags mean")
-      ->group("Output");
-  add_output_options(command, output);
 }
 
 // Flags close to an unknown one, for the error message.

@@ -1,0 +1,70 @@
+#include "apps/cli/output.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "api/api.h"
+#include "apps/cli/terminal.h"
+#include "report/text.h"
+
+namespace vramwise::cli {
+
+report::Style Output::style(bool for_stderr) const {
+  report::Style s = detect_style(color, width, ascii, for_stderr);
+  s.exact = exact;
+  s.verbosity = verbosity;
+  return s;
+}
+
+void add_output_options(CLI::App& command, Output& output) {
+  command.add_flag("--json", output.json, "one JSON document on standard output")->group("Output");
+  command.add_flag("-v", output.verbosity, "more: -v all assumptions, -vv formulas")
+      ->group("Output");
+  command.add_flag("--exact", output.exact, "whole bytes")->group("Output");
+  command.add_option("--color", output.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN")
+      ->group("Output");
+  command.add_option("--width", output.width, "columns (default: the terminal's)")
+      ->check(CLI::Range(20, 1000))
+      ->type_name("N")
+      ->group("Output");
+  command.add_flag("--ascii", output.ascii, "no characters beyond ASCII")->group("Output");
+  command.add_flag("--exit-zero", output.exit_zero, "exit 0 also when it does not fit")
+      ->group("Output");
+}
+
+int show(const json::Value& answer, const Output& output, bool explain) {
+  if (output.json) {
+    std::cout << json::dump(answer, 2) << "\n";
+  } else if (answer.find("error") != nullptr) {
+    std::cerr << report::error_text(answer, output.style(true));
+  } else {
+    const report::Style style = output.style();
+    std::cout << (explain ? report::explain_text(answer, style) : report::to_text(answer, style));
+  }
+  std::cout.flush();
+  const int status = api::exit_status(answer);
+  return output.exit_zero && status == 1 ? 0 : status;
+}
+
+json::Value error_answer(const Error& error) {
+  json::Value answer = json::Value::object();
+  answer.set("schema_version", 1);
+  json::Value block = json::Value::object();
+  block.set("code", to_string(error.code));
+  block.set("message", error.message);
+  const std::string where = error.where.to_text();
+  if (!where.empty()) block.set("where", where);
+  json::Value hints = json::Value::array();
+  for (const std::string& hint : error.hints) hints.push(hint);
+  block.set("hints", std::move(hints));
+  answer.set("error", std::move(block));
+  return answer;
+}
+
+int show_error(const Error& error, const Output& output) {
+  return show(error_answer(error), output);
+}
+
+}  // namespace vramwise::cli

@@ -1,0 +1,100 @@
+#include "apps/cli/question.h"
+
+#include <CLI/CLI.hpp>
+
+#include "apps/cli/options.h"
+#include "host/files.h"
+#include "host/model_source.h"
+#include "json/parse.h"
+
+namespace vramwise::cli {
+
+Result<json::Value> build_request(const Question& question) {
+  json::Value request = json::Value::object();
+  request.set("schema_version", 1);
+  request.set("ask", question.ask == "explain" ? "plan" : question.ask);
+  if (!question.request_file.empty()) {
+    TRY_ASSIGN(const std::string text, host::read_file(question.request_file, kRequestLimit));
+    TRY_ASSIGN(request, json::parse(text, question.request_file));
+    if (!request.is_object()) {
+      return fail(Error(ErrorCode::invalid_input, "a request must be a JSON object")
+                      .at(question.request_file));
+    }
+    if (request.find("ask") == nullptr && question.ask != "explain")
+      request.set("ask", question.ask);
+  }
+  if (!question.model.empty()) {
+    json::Value model = json::Value::object();
+    // Something that is on disk, or looks like a path, is a path; everything else is a name.
+    model.set(host::looks_like_path(question.model) ? "path" : "ref", question.model);
+    if (!question.file.empty()) model.set("file", question.file);
+    if (!question.revision.empty()) model.set("revision", question.revision);
+    request.set("model", std::move(model));
+  }
+  if (!question.line.empty()) request.set("line", question.line);
+  if (!question.line_file.empty()) {
+    TRY_ASSIGN(const std::string text, host::read_file(question.line_file, kLineLimit));
+    request.set("line", text);
+  }
+  for (const json::Member& member : question.extra.as_object()) {
+    if (request.find(member.key) == nullptr) request.set(member.key, member.value);
+  }
+  const auto options = request_options();
+  for (size_t i = 0; i < options.size(); ++i) {
+    const std::string flag(options[i].names.substr(options[i].names.find("--")));
+    for (const std::string& value : question.values[i]) {
+      TRY(options[i].apply(request, value, flag));
+    }
+  }
+  if (question.tensors) request.set("tensors", true);
+  host::SourceOptions sources;
+  sources.offline = question.offline;
+  TRY(host::resolve_sources(request, sources));
+  return request;
+}
+
+void add_question_options(CLI::App& command, Question& question, Output& output) {
+  command.add_option(
+      "MODEL", question.model,
+      "catalog name (Qwen/Qwen3-8B, llama-3.1-70b), hub id (hf:org/name:Q4_K_M,\n"
+      "ollama:llama3.1:8b, ms:org/name), GGUF or safetensors file, config.json, folder");
+  for (const OptionSpec& spec : request_options()) {
+    question.values.emplace_back();
+    auto* option =
+        command.add_option(std::string(spec.names), question.values.back(), std::string(spec.help))
+            ->type_name(std::string(spec.value))
+            ->group(std::string(spec.group))
+            ->allow_extra_args(false);
+    if (spec.repeatable) {
+      option->take_all();
+    } else {
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+  }
+  command.add_option("--file", question.file, "which file of a repository or folder, e.g. a GGUF")
+      ->type_name("NAME")
+      ->group("Model");
+  command
+      .add_option("--revision", question.revision, "branch, tag or commit of a hub's repository")
+      ->type_name("REV")
+      ->group("Model");
+  command.add_flag("--offline", question.offline, "use what is on disk; ask no hub")
+      ->group("Model");
+  if (question.ask == "inspect") {
+    command.add_flag("--tensors", question.tensors, "every tensor with its shape, type and bytes")
+        ->group("Output");
+  }
+  command
+      .add_option("--line", question.line_file,
+                  "launch line, script, compose file or manifest to read; - reads standard input")
+      ->type_name("FILE")
+      ->group("Engine");
+  command.add_option("--request", question.request_file, "a JSON request; - reads standard input")
+      ->type_name("FILE")
+      ->group("Output");
+  command.add_flag("--print-request", output.print_request, "the JSON that the flags mean")
+      ->group("Output");
+  add_output_options(command, output);
+}
+
+}  // namespace vramwise::cli
