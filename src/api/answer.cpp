@@ -102,6 +102,7 @@ Value levers_block(const std::vector<plan::Lever>& levers) {
     item.set("starts", lever.after.starts);
     if (lever.users >= 0) item.set("users", lever.users);
     if (!lever.cost.empty()) item.set("cost", lever.cost);
+    item.set("set", lever.set);
     list.push(std::move(item));
   }
   return list;
@@ -121,6 +122,17 @@ Value kv_block(const Assessment& a) {
   return kv;
 }
 
+// How far the load's need may grow on a device: to the end of the pool that the server reserves, or
+// to the end of what is free where it reserves none.
+Bytes limit_of(const Assessment& a, const engines::Device& device, int index) {
+  const Bytes free = device.total - device.used;
+  if (a.primary != engines::Reading::reserve || a.need.rows.empty()) return free;
+  const Bytes whole_pool = a.need.total(index).likely -
+                           a.need.total(index, Component::kv_cache).likely +
+                           a.reserve.total(index, Component::kv_cache).likely;
+  return std::min(free, whole_pool);
+}
+
 Value devices_block(const plan::Plan& plan, const Ledger& primary) {
   Value list = Value::array();
   for (size_t i = 0; i < plan.resolved.hardware.devices.size(); ++i) {
@@ -133,6 +145,7 @@ Value devices_block(const plan::Plan& plan, const Ledger& primary) {
     item.set("used_bytes", device.used);
     item.set("reserved_bytes", reserved);
     item.set("free_bytes", device.total - device.used - reserved);
+    item.set("limit_bytes", limit_of(plan.assessment, device, int(i)));
     list.push(std::move(item));
   }
   return list;

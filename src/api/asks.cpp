@@ -22,7 +22,11 @@ Result<Value> ask_plan(const json::Reader& request, const Value& id) {
     return ask_plan(json::Reader(filled, "request"), id);
   }
   TRY_ASSIGN(const plan::Request question, plan::read_request(request));
-  TRY_ASSIGN(const plan::Plan plan, plan::make_plan(question));
+  // Changes are planned again one by one; who only wants the verdict (a slider being moved) goes
+  // without.
+  TRY_ASSIGN(const bool levers, request.boolean_or({"levers"}, true));
+  TRY_ASSIGN(const plan::Plan plan,
+             plan::make_plan(question, levers ? plan::Levers::search : plan::Levers::skip));
   return plan_answer(id, plan);
 }
 
@@ -70,6 +74,17 @@ Result<Value> ask_inspect(const json::Reader& request, const Value& id) {
     warnings.push(std::move(item));
   }
   if (!notes.warnings.empty()) answer.set("warnings", std::move(warnings));
+  return answer;
+}
+
+// {"ask":"header","model":{"blob":…}}: what was read from the model's files, as the "model" member
+// of later requests, which then need no file. The blobs were replaced before the ask is answered.
+Result<Value> ask_header(const json::Reader& request, const Value& id) {
+  TRY_ASSIGN(const json::Reader model, request.require({"model"}));
+  Value block = Value::object();
+  block.set("model", model.value());
+  Value answer = answer_head(id);
+  answer.set("header", std::move(block));
   return answer;
 }
 
@@ -129,11 +144,11 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
   return answer;
 }
 
-constexpr std::array kAsks = {Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare},
-                              Ask{"diff", ask_diff},       Ask{"explain", ask_plan},
-                              Ask{"gpus", ask_gpus},       Ask{"inspect", ask_inspect},
-                              Ask{"launch", ask_launch},   Ask{"max", ask_max},
-                              Ask{"models", ask_models},   Ask{"plan", ask_plan}};
+constexpr std::array kAsks = {
+    Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare}, Ask{"diff", ask_diff},
+    Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},       Ask{"header", ask_header},
+    Ask{"inspect", ask_inspect}, Ask{"launch", ask_launch},   Ask{"max", ask_max},
+    Ask{"models", ask_models},   Ask{"plan", ask_plan}};
 
 }  // namespace
 

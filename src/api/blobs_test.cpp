@@ -81,5 +81,22 @@ TEST(Blobs, BadRequestsAreAnswered) {
   EXPECT_NE(answer.find("need"), nullptr);
 }
 
+TEST(Blobs, HeaderAskGivesAModelThatNeedsNoFile) {
+  const testing::GgufWriter writer = testing::llama_70b_with_tokenizer();
+  std::string bytes = writer.header();
+  bytes.resize(std::size_t{24} << 20, '\0');
+  Value request = *json::parse(R"({"ask":"header","model":{"blob":0,"name":"x.gguf"}})", "");
+  request.find("model")->set("size_bytes", writer.file_bytes());
+  int rounds = 0;
+  const Value answer = ask_until_done(request, {bytes}, &rounds);
+  const Value* header = answer.find("header");
+  ASSERT_NE(header, nullptr) << json::dump(answer).substr(0, 500);
+  Value later = *json::parse(R"({"ask":"inspect"})", "");
+  later.set("model", *header->find("model"));
+  const Value inspected = handle_value(later);
+  ASSERT_NE(inspected.find("model"), nullptr) << json::dump(inspected);
+  EXPECT_EQ(inspected.find("model")->find("parameters")->as_integer(), 70'553'706'496);
+}
+
 }  // namespace
 }  // namespace vramwise::api

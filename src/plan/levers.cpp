@@ -85,6 +85,38 @@ std::string joined(const std::vector<const LeverCandidate*>& changes,
   return text;
 }
 
+// The changes as a merge patch of the request that was planned.
+json::Value merge_patch(const std::vector<const LeverCandidate*>& changes) {
+  json::Value options = json::Value::object();
+  json::Value hardware = json::Value::object();
+  json::Value workload = json::Value::object();
+  json::Value patch = json::Value::object();
+  for (const LeverCandidate* change : changes) {
+    for (const auto& [name, value] : change->options) options.set(name, value);
+    if (!change->weights_format.empty()) patch.set("weights", change->weights_format);
+    if (!change->gpu.empty()) {
+      hardware.set("gpu", change->gpu);
+      hardware.set("total_bytes", json::Value());  // the card's own
+      hardware.set("used_bytes", json::Value());
+    }
+    if (change->devices > 0) hardware.set("count", change->devices);
+    if (change->changes_workload) {
+      if (change->workload.sequence_tokens.count() > 0)
+        workload.set("sequence_tokens", change->workload.sequence_tokens);
+      if (change->workload.concurrency.count() > 0)
+        workload.set("concurrency", change->workload.concurrency.count());
+    }
+  }
+  if (!options.as_object().empty()) {
+    json::Value engine = json::Value::object();
+    engine.set("options", std::move(options));
+    patch.set("engine", std::move(engine));
+  }
+  if (!hardware.as_object().empty()) patch.set("hardware", std::move(hardware));
+  if (!workload.as_object().empty()) patch.set("workload", std::move(workload));
+  return patch;
+}
+
 std::optional<Lever> attempt(const Resolved& resolved, Bytes need_before,
                              const std::vector<const LeverCandidate*>& changes) {
   const auto changed = apply(resolved, changes);
@@ -105,6 +137,7 @@ std::optional<Lever> attempt(const Resolved& resolved, Bytes need_before,
   lever.after = judge(*assessment);
   lever.users = assessment->users;
   lever.combined = changes.size() > 1;
+  lever.set = merge_patch(changes);
   return lever;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "json/value.h"
 #include "plan/resolve.h"
 #include "plan/verdict.h"
 
@@ -21,6 +22,7 @@ struct Lever {
   Verdict after;
   int64_t users = -1;  // after the change
   bool combined = false;
+  json::Value set;  // the request's members to replace (a JSON merge patch, RFC 7396)
 };
 
 struct Plan {
