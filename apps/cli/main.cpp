@@ -111,6 +111,7 @@ int run(int argc, char** argv) {
       add_question("max", "the largest context, concurrency, batch, … that fits"),
       add_question("gpus", "which GPUs hold it, cheapest first"),
       add_question("models", "which models of the catalog a GPU holds"),
+      add_question("simulate", "a load run through the scheduler: users, waiting, latency, cost"),
   };
   std::string max_of = "context";
   asks[4]

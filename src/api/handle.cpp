@@ -2,6 +2,7 @@
 
 #include "api/answer.h"
 #include "api/asks.h"
+#include "api/simulate.h"
 #include "base/text.h"
 #include "json/parse.h"
 
@@ -12,7 +13,8 @@
 namespace vramwise::api {
 namespace {
 
-Result<json::Value> answer_ask(const json::Reader& request, const json::Value& id) {
+Result<json::Value> answer_ask(const json::Reader& request, const json::Value& id,
+                               const Observer& observer) {
   if (!request.is_object()) {
     return fail(request.error(ErrorCode::invalid_input,
                               "a request must be a JSON object, not " +
@@ -20,6 +22,7 @@ Result<json::Value> answer_ask(const json::Reader& request, const json::Value& i
   }
   TRY_ASSIGN(const auto name, request.optional_string({"ask"}));
   const std::string ask = name.value_or("plan");
+  if (ask == "simulate") return simulate(request, id, observer);
   std::vector<std::string_view> known;
   for (const Ask& candidate : asks()) {
     if (candidate.name == ask) return candidate.answer(request, id);
@@ -35,10 +38,11 @@ Result<json::Value> answer_ask(const json::Reader& request, const json::Value& i
 
 }  // namespace
 
-json::Value handle_value(const json::Value& request, std::string_view text) {
+json::Value handle_value(const json::Value& request, std::string_view text,
+                         const Observer& observer) {
   const json::Value* given_id = request.find("id");
   const json::Value id = given_id != nullptr ? *given_id : json::Value();
-  auto answer = answer_ask(json::Reader(request, "request", text), id);
+  auto answer = answer_ask(json::Reader(request, "request", text), id, observer);
   if (!answer) return error_answer(id, answer.error());
   const std::string pointer = find_too_large(*answer);
   if (!pointer.empty()) {

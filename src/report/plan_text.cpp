@@ -328,6 +328,7 @@ std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("gpus") != nullptr) return gpus_text(answer, style);
   if (answer.find("models") != nullptr) return models_text(answer, style);
   if (answer.find("compare") != nullptr) return compare_text(answer, style);
+  if (answer.find("simulate") != nullptr) return simulate_text(answer, style);
   if (answer.find("outcome") == nullptr) return json::dump(answer, 2) + "\n";
   return style.verbosity > 1 ? explain_text(answer, style) : plan_text(answer, style);
 }

@@ -32,6 +32,8 @@ std::string max_text(const json::Value& answer, const Style& style);
 std::string gpus_text(const json::Value& answer, const Style& style);
 std::string models_text(const json::Value& answer, const Style& style);
 std::string compare_text(const json::Value& answer, const Style& style);
+// A simulated load: rate, users, occupancy over time, latency, cost.
+std::string simulate_text(const json::Value& answer, const Style& style);
 // What was read out of a launch line.
 std::string launch_text(const json::Value& answer, const Style& style);
 

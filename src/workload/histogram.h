@@ -1,0 +1,90 @@
+// Weighted histograms with O(1) updates and no allocation after construction.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace vramwise::workload {
+
+// Even cells over [0, top]. A ramp spreads its weight evenly over the cells it crosses; kept as
+// differences, so that its cost does not depend on its length.
+class LinearHistogram {
+ public:
+  LinearHistogram(double top, int cells)
+      : scale_(top > 0 ? cells / top : 0), steps_(size_t(cells) + 2) {}
+  void add(double x, double weight) { ramp(x, x, weight); }
+  void ramp(double from, double to, double weight) {
+    const int64_t i = cell(from);
+    const int64_t j = cell(to);
+    const double each = weight / double(j - i + 1);
+    steps_[size_t(i)] += each;
+    steps_[size_t(j) + 1] -= each;
+    sum_ += weight;
+    moment_ += weight * (from + to) / 2;
+  }
+  double total() const { return sum_; }
+  double mean() const { return sum_ > 0 ? moment_ / sum_ : 0; }
+  // The upper edge of the cell in which the share p of the weight is reached.
+  double quantile(double p) const;
+  void merge(const LinearHistogram& other);
+
+ private:
+  int64_t cell(double x) const {
+    const int64_t last = int64_t(steps_.size()) - 2;
+    const int64_t i = int64_t(x * scale_);
+    return i < 0 ? 0 : i > last ? last : i;
+  }
+  double scale_;
+  double sum_ = 0;
+  double moment_ = 0;
+  std::vector<double> steps_;
+};
+
+// Cells of equal ratio for positive values between 2^-24 (60 ns as seconds) and 2^24: an octave has
+// 128 cells, so a cell is at most 0.8 % wide. The cell is read from the bits of the number.
+class LogHistogram {
+ public:
+  LogHistogram() : steps_(size_t(kCells) + 1) {}
+  void add(double x, double weight) {
+    const int64_t i = cell(x);
+    steps_[size_t(i)] += weight;
+    steps_[size_t(i) + 1] -= weight;
+    sum_ += weight;
+    moment_ += weight * x;
+  }
+  void ramp(double from, double to, double weight) {
+    const int64_t i = cell(from);
+    const int64_t j = cell(to);
+    const double each = weight / double(j - i + 1);
+    steps_[size_t(i)] += each;
+    steps_[size_t(j) + 1] -= each;
+    sum_ += weight;
+    moment_ += weight * (from + to) / 2;
+  }
+  double total() const { return sum_; }
+  double mean() const { return sum_ > 0 ? moment_ / sum_ : 0; }
+  // The middle of the cell in which the share p of the weight is reached; 0 when empty.
+  double quantile(double p) const;
+  // Share of the weight at or below x, to a cell.
+  double share_below(double x) const;
+  void merge(const LogHistogram& other);
+
+ private:
+  static constexpr int kBitsPerOctave = 7;
+  static constexpr int kLowest = -24;
+  static constexpr int64_t kCells = int64_t{48} << kBitsPerOctave;
+  static int64_t cell(double x) {
+    // Exponent and leading mantissa bits in one number: monotone in x.
+    const int64_t code = int64_t(std::bit_cast<uint64_t>(x) >> (52 - kBitsPerOctave)) -
+                         (int64_t{1023 + kLowest} << kBitsPerOctave);
+    return x <= 0 || code < 0 ? 0 : code >= kCells ? kCells - 1 : code;
+  }
+  static double edge(int64_t cell);
+  double sum_ = 0;
+  double moment_ = 0;
+  std::vector<double> steps_;
+};
+
+}  // namespace vramwise::workload

@@ -1,0 +1,150 @@
+// What is measured while an engine runs: time-weighted occupancy, running sequences, gaps between
+// tokens, and per request waiting and latency. Warm-up and drain are left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workload/histogram.h"
+#include "workload/source.h"
+
+namespace vramwise::workload {
+
+// Occupancy along the run in a fixed number of buckets: when the run outgrows them, neighbours are
+// merged, so memory does not depend on how long it is.
+class Timeline {
+ public:
+  struct Bucket {
+    double seconds = 0;
+    double weighted = 0;  // blocks x seconds
+    double waiting = 0;   // queued requests x seconds
+    int64_t least = 0;
+    int64_t most = 0;
+  };
+  // k steps that together last `duration`, blocks rising from `from` to `to`.
+  void add(double start, double duration, int64_t from, int64_t to, int64_t waiting);
+  double bucket_seconds() const { return width_; }
+  double origin() const { return origin_; }
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+
+ private:
+  static constexpr size_t kBuckets = 512;
+  void merge_neighbours();
+  double origin_ = -1;
+  double width_ = 1e-3;
+  std::vector<Bucket> buckets_;
+};
+
+struct SloTarget {
+  double ttft = kNever;    // first token after arrival, at most
+  double tpot = kNever;    // mean time of each further token, at most
+  double quantile = 0.95;  // share of the requests that must meet both
+};
+
+// A piece of the run in which n sequences decode, as the engines report it.
+struct Piece {
+  double start = 0;
+  double duration = 0;
+  int64_t steps = 1;
+  double first_step = 0;  // length of its first and of its last step
+  double last_step = 0;
+  int64_t used_from = 0;  // blocks in use after scheduling, first and last step
+  int64_t used_to = 0;
+  int64_t running = 0;
+  int64_t decodes = 0;
+  int64_t waiting = 0;
+  int64_t tokens_from = 0;  // tokens computed of all decoding sequences, before the piece
+  int64_t tokens_to = 0;
+  int64_t prefill_tokens = 0;
+};
+
+class Meter {
+ public:
+  // `warm_requests` have to arrive and `warm_steps` to pass before anything counts. `blocks` is the
+  // pool, `token_top` the end of the scale of tokens held (0: the pool).
+  Meter(int64_t blocks, int64_t block_tokens, int64_t max_sequences, int64_t warm_requests,
+        int64_t warm_steps, SloTarget slo, double token_top = 0);
+
+  void piece(const Piece& p) {
+    if (!measuring_) return;
+    occupancy_.ramp(double(p.used_from), double(p.used_to), p.duration);
+    running_.add(double(p.running), p.duration);
+    held_.ramp(double(p.tokens_from + p.prefill_tokens), double(p.tokens_to + p.prefill_tokens),
+               p.duration);
+    if (p.decodes > 0) {
+      gaps_.ramp(p.first_step, p.last_step, double(p.decodes) * double(p.steps));
+    }
+    timeline_.add(p.start, p.duration, p.used_from, p.used_to, p.waiting);
+    seconds_ += p.duration;
+    weighted_waiting_ += double(p.waiting) * p.duration;
+    weighted_running_ += double(p.running) * p.duration;
+    decode_tokens_ += p.decodes * p.steps;
+    prefill_tokens_ += p.prefill_tokens;
+    steps_ += p.steps;
+  }
+  // A gap longer than one step: eviction and resumption between two tokens.
+  void gap(double seconds) {
+    if (measuring_) gaps_.add(seconds, 1);
+  }
+  void eviction() {
+    if (measuring_) ++preemptions_;
+  }
+  // Before a step or stretch: has the load become steady, is it over?
+  void look(int64_t arrived, int64_t steps, bool draining, double now) {
+    if (draining) {
+      if (measuring_) measure_end_ = now;
+      measuring_ = false;
+    } else if (!measuring_ && arrived >= warm_requests_ && steps >= warm_steps_) {
+      measuring_ = true;
+      if (measure_start_ < 0) measure_start_ = now;
+    }
+  }
+  void left(const Fate& fate, double now);
+  void merge(const Meter& other);
+
+  bool measuring() const { return measuring_; }
+  double seconds() const { return seconds_; }
+  const LinearHistogram& occupancy() const { return occupancy_; }
+  const LinearHistogram& running() const { return running_; }
+  const LinearHistogram& held() const { return held_; }
+  const LogHistogram& gaps() const { return gaps_; }
+  const LogHistogram& ttft() const { return ttft_; }
+  const LogHistogram& tpot() const { return tpot_; }
+  const LogHistogram& queue() const { return queue_; }
+  const Timeline& timeline() const { return timeline_; }
+  // Of the requests that arrived in the measured window and left.
+  int64_t requests() const { return requests_; }
+  int64_t waited() const { return waited_; }
+  int64_t waited_for(Cause cause) const { return causes_[size_t(cause)]; }
+  int64_t within_slo() const { return within_slo_; }
+  int64_t rejected() const { return rejected_; }
+  int64_t preemptions() const { return preemptions_; }
+  // Of the measured time, whoever they belong to.
+  int64_t finished() const { return finished_; }
+  int64_t output_tokens() const { return first_tokens_ + decode_tokens_; }
+  int64_t prefill_tokens() const { return prefill_tokens_; }
+  int64_t recomputed_tokens() const { return recomputed_; }
+  int64_t computed_tokens() const { return computed_; }
+  int64_t hit_tokens() const { return hits_; }
+  int64_t prompt_tokens() const { return prompts_; }
+  double mean_waiting() const { return seconds_ > 0 ? weighted_waiting_ / seconds_ : 0; }
+  double mean_running() const { return seconds_ > 0 ? weighted_running_ / seconds_ : 0; }
+  double mean_step() const { return steps_ > 0 ? seconds_ / double(steps_) : 0; }
+
+ private:
+  LinearHistogram occupancy_, running_, held_;
+  LogHistogram gaps_, ttft_, tpot_, queue_;
+  Timeline timeline_;
+  SloTarget slo_;
+  int64_t warm_requests_, warm_steps_;
+  bool measuring_ = false;
+  double measure_start_ = -1, measure_end_ = kNever;
+  double seconds_ = 0, weighted_waiting_ = 0, weighted_running_ = 0;
+  int64_t requests_ = 0, waited_ = 0, within_slo_ = 0, rejected_ = 0, preemptions_ = 0;
+  int64_t causes_[4] = {};
+  int64_t finished_ = 0, first_tokens_ = 0, decode_tokens_ = 0, prefill_tokens_ = 0, steps_ = 0;
+  int64_t recomputed_ = 0, computed_ = 0, hits_ = 0, prompts_ = 0;
+};
+
+}  // namespace vramwise::workload

@@ -1,0 +1,94 @@
+// What the step-by-step schedulers share: requests in the system, the clock, arrivals, and the end
+// of a step. Each policy adds how a step is put together.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "workload/block_pool.h"
+#include "workload/meter.h"
+#include "workload/scheduler.h"
+#include "workload/source.h"
+
+namespace vramwise::workload {
+
+struct Job {
+  Arrival request;
+  double admit = -1;
+  double first = -1;
+  double last_token = -1;  // when an evicted one made its last token
+  int64_t generated = 0;
+  int64_t computed = 0;
+  int64_t indexed = 0;  // blocks known to the prefix index
+  int64_t work = 0;
+  int64_t hits = 0;
+  int64_t held = 0;             // blocks
+  std::vector<int32_t> blocks;  // the same by number, where prefixes are cached
+  int32_t preemptions = 0;
+  int32_t asked = 0;  // answer tokens that the client asked for (SGLang)
+  bool decoding = false;
+  bool waited = false;
+  Cause cause = Cause::none;
+
+  int64_t known() const { return request.prompt + generated; }
+};
+
+class StepBase {
+ public:
+  StepBase(const Scheduler& scheduler, const StepTime& time, Source& source, Meter* meter,
+           FateSink* sink)
+      : s_(scheduler), time_(time), source_(source), meter_(meter), sink_(sink) {}
+  virtual ~StepBase() = default;
+
+  Result<Totals> run(const Limits& limits);
+
+ protected:
+  struct Scheduled {
+    Job* job;
+    int64_t tokens;
+  };
+  // Chooses who runs in this step into scheduled_.
+  virtual void schedule() = 0;
+  // Whether a request of that size could ever run.
+  virtual bool impossible(const Arrival& request) const = 0;
+  virtual void release(Job& job) = 0;
+  virtual int64_t used() const = 0;
+
+  int64_t blocks_for(int64_t tokens) const { return ceil_div(tokens, s_.block_tokens); }
+  void admit(Job& job) {
+    if (job.admit >= 0) return;
+    job.admit = now_;
+    job.waited = job.request.time <= previous_start_;
+  }
+  // Takes everything from a running job and puts it in front of the queue. The caller has taken it
+  // out of running_.
+  void evict(Job* job);
+  void take_arrivals();
+  void execute();
+  void leave(Job* job, bool rejected);
+
+  const Scheduler& s_;
+  const StepTime& time_;
+  Source& source_;
+  Meter* meter_;
+  FateSink* sink_;
+  Totals totals_;
+  double now_ = 0;
+  double previous_start_ = -1;
+  std::vector<Job*> running_;
+  std::deque<Job*> waiting_;
+  std::vector<Scheduled> scheduled_;
+
+ private:
+  Job* new_job();
+  std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<Job*> spare_;
+  std::vector<std::pair<int64_t, int64_t>> shown_;
+};
+
+}  // namespace vramwise::workload
