@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "base/text.h"
 #include "host/files.h"
+#include "host/machine/local_hardware.h"
 #include "host/model_source.h"
 #include "json/parse.h"
 
@@ -33,7 +34,8 @@ int run_batch(const std::string& path) {
     if (trim(line).empty()) continue;
     json::Value answer;
     if (auto request = json::parse(line, "request")) {
-      const auto resolved = host::resolve_sources(*request, {.quiet = true, .hubs = false});
+      auto resolved = host::resolve_sources(*request, {.quiet = true, .hubs = false});
+      if (resolved) resolved = host::resolve_local_hardware(*request);
       const json::Value* id = request->find("id");
       answer = resolved ? api::handle_value(*request, line)
                         : api::error_answer(id != nullptr ? *id : json::Value(), resolved.error());

@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "apps/cli/batch.h"
+#include "apps/cli/doctor.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
 #include "base/text.h"
@@ -84,6 +85,7 @@ constexpr const char* kExamples =
     "      --tensor-parallel-size 2 --max-model-len 32768 --kv-cache-dtype fp8\n"
     "  vramwise explain ./config.json --gpu a100-sxm4-80 --count 2\n"
     "  vramwise inspect deepseek-v3\n"
+    "  vramwise doctor;  vramwise models --gpu local\n"
     "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
     "3 input; 4 unknown name; 70 a bug of ours; 130 interrupted.\n";
 
@@ -151,6 +153,10 @@ int run(int argc, char** argv) {
   std::string batch_file;
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
   batch->add_option("FILE", batch_file, "requests, one a line; - reads standard input")->required();
+
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "this machine: GPUs, what holds their memory, limits");
+  add_output_options(*doctor, output);
 
   // Everything behind `--` is an engine's own line, not ours.
   std::string launch_line;
@@ -226,6 +232,7 @@ int run(int argc, char** argv) {
     }
     return show(api::handle_value(request), output, false);
   }
+  if (doctor->parsed()) return run_doctor(output);
   if (batch->parsed()) return run_batch(batch_file);
   std::cerr << app.help();
   return kUsage;

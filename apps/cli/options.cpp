@@ -65,7 +65,9 @@ constexpr std::array kOptions = {
                [](Value& r, const std::string& v, std::string_view flag) {
                  return set_pair(part(part(r, "model"), "overrides"), v, flag, true);
                }},
-    OptionSpec{"-g,--gpu", "ID", "Hardware", "GPU, as in `vramwise catalog gpus`; none = CPU only",
+    OptionSpec{"-g,--gpu", "ID", "Hardware",
+               "GPU, as in `vramwise catalog gpus`; none = CPU only;\n"
+               "local = this machine's, with what is in use now (local:1 picks)",
                false,
                [](Value& r, const std::string& v, std::string_view) {
                  return set_text(part(r, "hardware"), "gpu", v);

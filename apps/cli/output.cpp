@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "api/answer.h"
 #include "api/api.h"
 #include "apps/cli/terminal.h"
 #include "report/text.h"
@@ -48,23 +49,8 @@ int show(const json::Value& answer, const Output& output, bool explain) {
   return output.exit_zero && status == 1 ? 0 : status;
 }
 
-json::Value error_answer(const Error& error) {
-  json::Value answer = json::Value::object();
-  answer.set("schema_version", 1);
-  json::Value block = json::Value::object();
-  block.set("code", to_string(error.code));
-  block.set("message", error.message);
-  const std::string where = error.where.to_text();
-  if (!where.empty()) block.set("where", where);
-  json::Value hints = json::Value::array();
-  for (const std::string& hint : error.hints) hints.push(hint);
-  block.set("hints", std::move(hints));
-  answer.set("error", std::move(block));
-  return answer;
-}
-
 int show_error(const Error& error, const Output& output) {
-  return show(error_answer(error), output);
+  return show(api::error_answer(json::Value(), error), output);
 }
 
 }  // namespace vramwise::cli

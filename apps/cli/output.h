@@ -35,7 +35,5 @@ void add_output_options(CLI::App& command, Output& output);
 // exit status.
 int show(const json::Value& answer, const Output& output, bool explain = false);
 int show_error(const Error& error, const Output& output);
-// The answer document of an error.
-json::Value error_answer(const Error& error);
 
 }  // namespace vramwise::cli

@@ -4,6 +4,7 @@
 
 #include "apps/cli/options.h"
 #include "host/files.h"
+#include "host/machine/local_hardware.h"
 #include "host/model_source.h"
 #include "json/parse.h"
 
@@ -50,6 +51,7 @@ Result<json::Value> build_request(const Question& question) {
   host::SourceOptions sources;
   sources.offline = question.offline;
   TRY(host::resolve_sources(request, sources));
+  TRY(host::resolve_local_hardware(request));
   return request;
 }
 
