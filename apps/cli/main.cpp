@@ -115,6 +115,12 @@ int run(int argc, char** argv) {
       add_question("models", "which models of the catalog a GPU holds"),
       add_question("simulate", "a load run through the scheduler: users, waiting, latency, cost"),
   };
+  std::string emit;
+  asks[0]
+      ->add_option("--emit", emit, "print a manifest to run it: compose, k8s or llm-d")
+      ->check(CLI::IsMember({"compose", "k8s", "llm-d"}))
+      ->type_name("KIND")
+      ->group("Output");
   std::string max_of = "context";
   asks[4]
       ->add_option("--of", max_of, "context, concurrency, batch, lora or weights (default context)")
@@ -188,6 +194,7 @@ int run(int argc, char** argv) {
 
   for (size_t i = 0; i < asks.size(); ++i) {
     if (!asks[i]->parsed()) continue;
+    if (!emit.empty()) questions[i].extra.set("emit", emit);
     if (questions[i].ask == "max") questions[i].extra.set("of", max_of);
     if (max_count > 0) questions[i].extra.set("max_count", max_count);
     questions[i].line = launch_line;

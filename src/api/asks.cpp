@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/answer.h"
+#include "api/emit.h"
 #include "api/line.h"
 #include "api/simulate.h"
 #include "api/tensors.h"
@@ -28,7 +29,13 @@ Result<Value> ask_plan(const json::Reader& request, const Value& id) {
   TRY_ASSIGN(const bool levers, request.boolean_or({"levers"}, true));
   TRY_ASSIGN(const plan::Plan plan,
              plan::make_plan(question, levers ? plan::Levers::search : plan::Levers::skip));
-  return plan_answer(id, plan);
+  TRY_ASSIGN(const auto emit, request.optional_string({"emit"}));
+  Value answer = plan_answer(id, plan);
+  if (emit) {
+    TRY_ASSIGN(Value manifest, manifest_block(plan, *emit));
+    answer.set("manifest", std::move(manifest));
+  }
+  return answer;
 }
 
 // What a model is: tensors, caches, their cost per token. Needs no hardware and no engine.

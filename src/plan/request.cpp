@@ -207,7 +207,7 @@ Result<Request> read_request(const json::Reader& root) {
   warn_unknown(
       root,
       {"schema_version", "id", "ask", "model", "weights", "engine", "hardware", "workload", "line",
-       "kind", "name", "of", "max_count", "include_tight", "only", "a", "b", "levers"},
+       "kind", "name", "of", "max_count", "include_tight", "only", "a", "b", "levers", "emit"},
       "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");

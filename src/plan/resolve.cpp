@@ -232,6 +232,34 @@ Result<ResolvedModel> resolve_weights(const ModelSpec& spec, std::string_view fo
   return resolved;
 }
 
+namespace {
+
+// The engine starts what the command names: a repository in another format than the one planned for
+// needs another name there.
+Result<bool> note_repository(const Request& request, Resolved& resolved) {
+  if (request.weights.empty() || request.model.ref.empty() || !request.model.header.is_null() ||
+      resolved.weights->is_gguf()) {
+    return true;
+  }
+  std::string own;
+  Notes unused;
+  TRY_ASSIGN(const auto model, resolve_model(request.model, own, unused));
+  const auto stored = weights::choose_weights(*model, own);
+  if (!stored || stored->format == resolved.weights->format) return true;
+  std::string text = "the weights are planned in " + resolved.weights->format + ", and " +
+                     model->id + " itself holds " + stored->format +
+                     ": name a repository in that format in its place";
+  // Lookup is case-insensitive; what is shown is the repository's own spelling.
+  const std::string listed = model->id + "-" + resolved.weights->format;
+  for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+    if (to_lower(id) == to_lower(listed)) text += ", such as " + std::string(id);
+  }
+  resolved.notes.assume("weights_repository", text);
+  return true;
+}
+
+}  // namespace
+
 Result<Resolved> resolve(const Request& request) {
   Resolved resolved;
   resolved.notes = request.notes;
@@ -252,6 +280,7 @@ Result<Resolved> resolve(const Request& request) {
       if (const engines::Engine* engine = engine_for_gguf()) resolved.engine = engine;
     }
   }
+  TRY(note_repository(request, resolved));
   return resolved;
 }
 

@@ -329,6 +329,8 @@ std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("models") != nullptr) return models_text(answer, style);
   if (answer.find("compare") != nullptr) return compare_text(answer, style);
   if (answer.find("simulate") != nullptr) return simulate_text(answer, style);
+  // A manifest goes to a file or to kubectl as it is: the verdict stands in its first comment.
+  if (const Value* manifest = answer.find("manifest")) return member(*manifest, "text").as_string();
   if (answer.find("outcome") == nullptr) return json::dump(answer, 2) + "\n";
   return style.verbosity > 1 ? explain_text(answer, style) : plan_text(answer, style);
 }

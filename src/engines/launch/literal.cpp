@@ -17,19 +17,6 @@ uint32_t hex_digit(char c) {
   return lower >= 'a' && lower <= 'f' ? uint32_t(lower - 'a' + 10) : 0;
 }
 
-void append_utf8(std::string& out, uint32_t code) {
-  if (code < 0x80) {
-    out += char(code);
-  } else if (code < 0x800) {
-    out += char(0xC0 | (code >> 6));
-    out += char(0x80 | (code & 0x3F));
-  } else {
-    out += char(0xE0 | (code >> 12));
-    out += char(0x80 | ((code >> 6) & 0x3F));
-    out += char(0x80 | (code & 0x3F));
-  }
-}
-
 class LiteralReader {
  public:
   LiteralReader(std::string_view text, const LiteralRules& rules) : text_(text), rules_(rules) {}
@@ -332,6 +319,24 @@ class LiteralReader {
 };
 
 }  // namespace
+
+void append_utf8(std::string& out, uint32_t code) {
+  if (code < 0x80) {
+    out += char(code);
+  } else if (code < 0x800) {
+    out += char(0xC0 | (code >> 6));
+    out += char(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    out += char(0xE0 | (code >> 12));
+    out += char(0x80 | ((code >> 6) & 0x3F));
+    out += char(0x80 | (code & 0x3F));
+  } else {
+    out += char(0xF0 | (code >> 18));
+    out += char(0x80 | ((code >> 12) & 0x3F));
+    out += char(0x80 | ((code >> 6) & 0x3F));
+    out += char(0x80 | (code & 0x3F));
+  }
+}
 
 std::optional<Literal> read_literal(std::string_view text, const LiteralRules& rules) {
   LiteralReader reader(text, rules);

@@ -41,6 +41,9 @@ struct Call {
 };
 std::optional<Call> read_call(std::string_view text);
 
+// A character as UTF-8.
+void append_utf8(std::string& out, uint32_t code);
+
 // vLLM's sizes: 32k = 32,000, 32K = 32,768; binary ones take no fraction. nullopt: not a size.
 std::optional<int64_t> vllm_size(std::string_view text);
 // SGLang's sizes: k M G T decimal, Ki Mi Gi Ti binary.

@@ -116,8 +116,9 @@ Word substitute(std::string text, const Invocation& base) {
   return word;
 }
 
-void k8s_container(const json::Value& container, Collector& collector) {
+void k8s_container(const json::Value& container, Collector& collector, int64_t nodes) {
   Invocation base;
+  base.nodes = nodes;
   base.prefix = "k8s ";
   if (const json::Value* env = container.find("env"); env != nullptr && env->is_array()) {
     for (const json::Value& item : env->as_array()) {
@@ -166,21 +167,106 @@ bool is_container(const json::Value& value) {
           value.find("env") != nullptr || value.find("args") != nullptr);
 }
 
+// Files that the manifest itself carries: the data of a ConfigMap, the contents of Compose configs.
+void read_files(const json::Value& document, Collector& collector) {
+  if (const json::Value* kind = document.find("kind");
+      kind != nullptr && kind->as_string() == "ConfigMap") {
+    const json::Value* data = document.find("data");
+    if (data == nullptr || !data->is_object()) return;
+    for (const json::Member& file : data->as_object()) {
+      if (file.value.is_string()) collector.files[file.key] = file.value.as_string();
+    }
+    return;
+  }
+  const json::Value* configs = document.find("configs");
+  const json::Value* services = document.find("services");
+  if (configs == nullptr || services == nullptr || !services->is_object()) return;
+  for (const json::Member& service : services->as_object()) {
+    const json::Value* mounts = service.value.find("configs");
+    if (mounts == nullptr || !mounts->is_array()) continue;
+    for (const json::Value& mount : mounts->as_array()) {
+      const json::Value* source = mount.find("source");
+      const json::Value* target = mount.find("target");
+      if (source == nullptr || target == nullptr || !source->is_string() || !target->is_string()) {
+        continue;
+      }
+      const json::Value* content = walk(*configs, {source->as_string(), "content"});
+      if (content == nullptr || !content->is_string()) continue;
+      collector.files[target->as_string()] = replace_all(content->as_string(), "$$", "$");
+    }
+  }
+}
+
+// Values of the llm-d chart, which writes model and parallel sizes into the command itself.
+// Source: llm-d-incubation/llm-d-modelservice charts/llm-d-modelservice/templates/_helpers.tpl.
+bool llm_d_values(const json::Value& document, Collector& collector) {
+  const json::Value* model = walk(document, {"modelArtifacts", "name"});
+  if (model == nullptr || !model->is_string()) return false;
+  const auto server = [&](std::string_view role) {
+    const json::Value* part = document.find(role);
+    const json::Value* containers = part != nullptr ? part->find("containers") : nullptr;
+    if (containers == nullptr || !containers->is_array()) return false;
+    const json::Value* create = part->find("create");
+    if (create != nullptr && create->is_boolean() && !create->as_boolean()) return false;
+    bool any = false;
+    for (const json::Value& given : containers->as_array()) {
+      if (!given.is_object()) continue;
+      const json::Value* mode = given.find("modelCommand");
+      const bool custom = mode == nullptr || mode->as_string() == "custom";
+      json::Value container = given;
+      if (!custom) {
+        json::Value command = json::Value::array();
+        command.push("vllm");
+        command.push("serve");
+        json::Value args = json::Value::array();
+        args.push(model->as_string());
+        for (const auto& [size, option] :
+             {std::pair<std::string_view, std::string_view>{"tensor", "--tensor-parallel-size"},
+              {"data", "--data-parallel-size"},
+              {"dataLocal", "--data-parallel-size-local"}}) {
+          const json::Value* n = walk(*part, {"parallelism", size});
+          if (n == nullptr || !n->is_integer() || n->as_integer() <= 1) continue;
+          args.push(option);
+          args.push(yaml_word(*n));
+        }
+        if (const json::Value* more = given.find("args"); more != nullptr && more->is_array()) {
+          for (const json::Value& arg : more->as_array()) args.push(yaml_word(arg));
+        }
+        container.set("command", std::move(command));
+        container.set("args", std::move(args));
+      }
+      k8s_container(container, collector, 1);
+      any = true;
+    }
+    return any;
+  };
+  const bool decode = server("decode");
+  return server("prefill") || decode;
+}
+
 // Containers lie deep inside of Deployments, Jobs, LeaderWorkerSets and InferenceServices.
-bool k8s_walk(const json::Value& value, Collector& collector, int depth) {
+// `nodes`: pods that make up one server.
+bool k8s_walk(const json::Value& value, Collector& collector, int64_t nodes, int depth) {
   if (depth > 24 || collector.calls.size() > 200) return false;
   bool any = false;
   if (value.is_object()) {
     if (is_container(value)) {
-      k8s_container(value, collector);
+      k8s_container(value, collector, nodes);
       return true;
     }
+    if (value.find("workerTemplate") != nullptr) {
+      const json::Value* size = value.find("size");
+      if (size != nullptr && size->is_integer() && size->as_integer() > 0) {
+        nodes = size->as_integer();
+      }
+    }
     for (const json::Member& member : value.as_object()) {
-      if (member.key != "initContainers") any = k8s_walk(member.value, collector, depth + 1) || any;
+      if (member.key == "initContainers") continue;
+      any = k8s_walk(member.value, collector, nodes, depth + 1) || any;
     }
   } else if (value.is_array()) {
     for (const json::Value& item : value.as_array())
-      any = k8s_walk(item, collector, depth + 1) || any;
+      any = k8s_walk(item, collector, nodes, depth + 1) || any;
   }
   return any;
 }
@@ -202,7 +288,7 @@ bool llama_swap(const json::Value& models, Collector& collector) {
 }
 
 bool read_document(const json::Value& document, Collector& collector) {
-  if (!document.is_object()) return document.is_array() && k8s_walk(document, collector, 0);
+  if (!document.is_object()) return document.is_array() && k8s_walk(document, collector, 1, 0);
   if (const json::Value* services = document.find("services");
       services != nullptr && services->is_object()) {
     for (const json::Member& member : services->as_object())
@@ -223,7 +309,8 @@ bool read_document(const json::Value& document, Collector& collector) {
     compose_service("", document, collector);
     return true;
   }
-  if (k8s_walk(document, collector, 0)) return true;
+  if (llm_d_values(document, collector)) return true;
+  if (k8s_walk(document, collector, 1, 0)) return true;
   // A service under its own name.
   bool any = false;
   for (const json::Member& member : document.as_object()) {
@@ -241,116 +328,9 @@ bool collect_yaml(std::string_view text, Collector& collector) {
   auto documents = parse_yaml(text, "paste");
   if (!documents) return false;
   bool any = false;
+  for (const json::Value& document : *documents) read_files(document, collector);
   for (const json::Value& document : *documents) any = read_document(document, collector) || any;
   return any;
-}
-
-bool collect_systemd(std::string_view text, Collector& collector) {
-  Invocation base;
-  std::vector<std::string> commands;
-  std::string line;
-  bool in_service = true, any = false;
-  const auto take = [&](std::string_view whole) {
-    const std::string_view t = trim(whole);
-    if (t.empty() || t[0] == '#' || t[0] == ';') return;
-    if (t[0] == '[') {
-      in_service = t == "[Service]";
-      any = any || in_service;
-      return;
-    }
-    const size_t equals = t.find('=');
-    if (!in_service || equals == std::string_view::npos) return;
-    const std::string_view key = trim(t.substr(0, equals));
-    std::string_view value = trim(t.substr(equals + 1));
-    if (key == "Environment") {
-      for (Word& w : split_words(value)) {
-        const size_t at = w.text.find('=');
-        if (at == std::string::npos || base.env.size() >= 300) continue;
-        Word v = w;
-        v.text = w.text.substr(at + 1);
-        base.env.emplace_back(w.text.substr(0, at), std::move(v));
-      }
-    } else if (key == "EnvironmentFile") {
-      base.warnings.push_back(
-          {"file_not_seen", "the variables in " + std::string(value) + " are not in the text"});
-    } else if (key == "ExecStart") {
-      while (!value.empty() && contains("@-:+!", value.substr(0, 1))) value.remove_prefix(1);
-      commands.push_back(replace_all(replace_all(std::string(value), "%%", "%"), "$$", "\\$"));
-    }
-  };
-  for (const std::string_view raw : split(text, '\n')) {
-    std::string_view part = raw;
-    while (!part.empty() && (part.back() == '\r' || part.back() == ' ')) part.remove_suffix(1);
-    if (!part.empty() && part.back() == '\\') {
-      part.remove_suffix(1);
-      line += std::string(part) + " ";
-      continue;
-    }
-    take(line + std::string(part));
-    line.clear();
-  }
-  take(line);
-  if (!any) return false;
-  Variables variables;
-  for (const auto& [name, value] : base.env) variables[name] = {value};
-  for (const std::string& command : commands)
-    collector.command(split_words(command, variables), base);
-  if (commands.empty()) {
-    bool ollama = false;
-    for (const auto& [name, value] : base.env) ollama = ollama || starts_with(name, "OLLAMA_");
-    if (!ollama) return true;
-    base.argv = {Word("ollama"), Word("serve")};
-    base.label = "serve (drop-in)";
-    collector.calls.push_back(std::move(base));
-  }
-  return true;
-}
-
-// FROM image, ENV, ENTRYPOINT, CMD: what `docker run` of the result would start.
-bool collect_dockerfile(std::string_view text, Collector& collector) {
-  Invocation base;
-  base.prefix = "docker ";
-  std::string from, line;
-  std::vector<Word> entrypoint, cmd;
-  const auto words = [](std::string_view rest, bool& shell) {
-    auto list = parse_yaml(rest, "Dockerfile");
-    shell = !(starts_with(rest, "[") && list && list->front().is_array());
-    if (shell) return std::vector<Word>{Word("sh"), Word("-c"), Word(std::string(rest))};
-    std::vector<Word> exact;
-    for (const json::Value& item : list->front().as_array()) exact.emplace_back(yaml_word(item));
-    return exact;
-  };
-  for (const std::string_view raw : split(text, '\n')) {
-    std::string_view part = trim(raw);
-    if (!part.empty() && part[0] == '#') continue;
-    if (!part.empty() && part.back() == '\\') {
-      line += std::string(part.substr(0, part.size() - 1)) + " ";
-      continue;
-    }
-    line += part;
-    const std::string whole = std::move(line);
-    line.clear();
-    const std::string_view t = trim(whole);
-    const size_t blank = std::min(t.find_first_of(" \t"), t.size());
-    const std::string key = to_lower(t.substr(0, blank));
-    const std::string_view rest = trim(t.substr(blank));
-    bool shell = false;
-    if (key == "from") from = std::string(rest.substr(0, rest.find(' ')));
-    if (key == "entrypoint") entrypoint = words(rest, shell);
-    if (key == "cmd") cmd = words(rest, shell);
-    if (key == "env") {
-      for (const Word& w : split_words(rest)) {
-        const size_t at = w.text.find('=');
-        if (at != std::string::npos && base.env.size() < 300) {
-          base.env.emplace_back(w.text.substr(0, at), Word(w.text.substr(at + 1)));
-        }
-      }
-    }
-  }
-  if (from.empty() || (entrypoint.empty() && cmd.empty())) return false;
-  const size_t before = collector.calls.size();
-  collector.image(parse_image(from), std::move(entrypoint), std::move(cmd), std::move(base), 0);
-  return collector.calls.size() > before;
 }
 
 }  // namespace vramwise::engines::launch

@@ -184,6 +184,7 @@ void read_ollama(const Invocation& call, const Program& program, Context& contex
       if (takes_value) ++i;
       continue;
     }
+    if (program.entry == "create" && out.name.empty()) out.name = word.text;
     if (program.entry == "run" && out.model.empty() && !word.is_unknown()) out.model = word.text;
   }
 }

@@ -1,5 +1,7 @@
 #include "engines/launch/read_launch.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "engines/launch/collector.h"
 #include "engines/launch/engines_read.h"
@@ -56,6 +58,34 @@ bool starts_with_from(std::string_view text) {
   const auto lines = meaningful_lines(text, 1);
   return !lines.empty() && starts_with(to_lower(lines[0].substr(0, 5)), "from ") &&
          !contains(lines[0], " import ");
+}
+
+// `ollama serve` with what fills it: the server's settings stand in its own line, model and
+// parameters in those of its clients. A paste of all of them is one server.
+void join_ollama(std::vector<Reading>& readings) {
+  if (readings.size() < 2 || readings[0].engine != "ollama") return;
+  if (!contains(readings[0].entry, "serve")) return;
+  Reading& server = readings[0];
+  std::vector<std::string> created;
+  for (size_t i = 1; i < readings.size(); ++i) {
+    Reading& client = readings[i];
+    if (client.engine != "ollama" || contains(client.entry, "serve")) return;
+    if (client.entry == "create") created.push_back(client.name);
+  }
+  for (size_t i = 1; i < readings.size(); ++i) {
+    Reading& client = readings[i];
+    const bool is_created =
+        std::find(created.begin(), created.end(), client.model) != created.end();
+    if (server.model.empty() && !is_created) server.model = client.model;
+    for (const json::Member& option : client.options.entries()) {
+      if (!server.options.has(option.key)) server.set(option.key, option.value);
+    }
+    for (const Finding& f : client.errors) server.error(f.code, f.text);
+    for (const Finding& f : client.warnings) server.warn(f.code, f.text);
+    for (const std::string& name : client.ignored) server.ignore(name);
+    for (UnknownOption& unknown : client.unknown) server.unknown.push_back(std::move(unknown));
+  }
+  readings.resize(1);
 }
 
 class Reader {
@@ -162,6 +192,7 @@ class Reader {
   }
 
   Reading assemble() {
+    join_ollama(readings_);
     if (readings_.empty()) {
       Reading none;
       none.error("no_engine", "no line here starts an engine that is known");

@@ -176,22 +176,24 @@ std::string write_ollama(std::string_view model, const Options& options, const O
           boolean ? (entry.value.as_boolean() ? "1" : "0") : value_word(entry.value);
     }
   }
+  // The server goes to the background: the line below it talks to it.
   std::string out;
   if (!variables.empty() || (parameters.empty() && model.empty())) {
     Line line(variables);
     line.word("ollama");
     line.word("serve");
     out = line.text(columns);
+    if (!model.empty()) out += " &\n";
   }
-  const std::string gap = out.empty() ? "" : "\n";
-  if (!parameters.empty()) {
-    const std::string file = "FROM " + std::string(model) + "\n" + parameters;
-    out += gap + here_document("Modelfile", file) + "ollama create planned -f Modelfile";
-  } else if (!model.empty()) {
-    // A comment where the server's line stands already: one paste, one server.
-    out += gap + (gap.empty() ? "" : "# then: ") + "ollama run " + shell_quote(model);
+  if (model.empty()) return out;
+  const bool is_file = ends_with(model, ".gguf");
+  if (!parameters.empty() || is_file) {
+    const std::string folder = is_file && !contains(model, "/") ? "./" : "";
+    const std::string file = "FROM " + folder + std::string(model) + "\n" + parameters;
+    out += here_document("Modelfile", file) + "ollama create planned -f Modelfile\n";
+    model = "planned";
   }
-  return out;
+  return out + "ollama run " + shell_quote(model);
 }
 
 }  // namespace

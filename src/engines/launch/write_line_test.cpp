@@ -34,7 +34,7 @@ TEST(WriteLine, LooksLikePeopleWriteIt) {
   EXPECT_EQ(write_line("sglang", "o/m", options_of(R"({"cuda_graph_bs_decode":[1,2]})")),
             "python -m sglang.launch_server --model-path o/m --cuda-graph-bs-decode 1 2");
   EXPECT_EQ(write_line("ollama", "m", options_of(R"({"num_parallel":2})")),
-            "OLLAMA_NUM_PARALLEL=2 ollama serve\n# then: ollama run m");
+            "OLLAMA_NUM_PARALLEL=2 ollama serve &\nollama run m");
   EXPECT_EQ(write_line("nonesuch", "m", Options()), "");
 }
 

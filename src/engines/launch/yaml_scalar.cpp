@@ -1,5 +1,6 @@
 // Scalars of YAML: their quotes, their ends and their types.
 #include "base/text.h"
+#include "engines/launch/literal.h"
 #include "engines/launch/yaml.h"
 #include "engines/launch/yaml_text.h"
 
@@ -55,6 +56,42 @@ std::string_view without_comment(std::string_view text) {
   return trim(text);
 }
 
+namespace {
+
+// -1 where a character is no hexadecimal digit.
+int64_t hex_number(std::string_view digits) {
+  int64_t code = 0;
+  for (const char c : digits) {
+    const size_t digit = std::string_view("0123456789abcdef").find(to_lower({&c, 1}));
+    if (digit == kNone) return -1;
+    code = code * 16 + int64_t(digit);
+  }
+  return code;
+}
+
+// The character of "\u0041"; `at` stands on its letter and is left on its last digit. What is no
+// number stays as it is written, without the backslash.
+void append_escaped(std::string_view text, size_t& at, size_t digits, std::string& out) {
+  int64_t code = hex_number(text.substr(at + 1, digits));
+  if (code < 0 || code > 0x10ffff) {
+    out += text[at];
+    return;
+  }
+  at += digits;
+  // JSON's way of writing what lies beyond 16 bits: two halves.
+  const bool high = code >= 0xd800 && code < 0xdc00;
+  if (high && digits == 4 && text.substr(at + 1, 2) == "\\u" && at + 7 < text.size()) {
+    const int64_t low = hex_number(text.substr(at + 3, 4));
+    if (low >= 0xdc00 && low < 0xe000) {
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+      at += 6;
+    }
+  }
+  append_utf8(out, uint32_t(code));
+}
+
+}  // namespace
+
 std::string unquote(std::string_view text) {
   std::string out;
   const char quote = text[0];
@@ -73,6 +110,12 @@ std::string unquote(std::string_view text) {
         out += '\r';
       else if (e == '\n')
         while (i + 2 < text.size() && text[i + 1] == ' ') ++i;
+      else if (const size_t digits = e == 'x'   ? 2
+                                     : e == 'u' ? 4
+                                     : e == 'U' ? 8
+                                                : 0;
+               digits > 0 && i + digits + 1 < text.size())
+        append_escaped(text, i, digits, out);
       else
         out += e;
     } else if (c == '\n') {  // a quoted scalar over several lines is folded

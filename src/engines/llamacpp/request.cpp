@@ -251,7 +251,14 @@ Result<bool> read_context(const Question& q, const Shape& shape, const Rules& ru
 }
 
 Result<bool> read_drafting(const Options& options, Request& r) {
-  TRY_ASSIGN(const auto types, options.string("spec_type"));
+  // One way of drafting, or several in a list.
+  std::optional<std::string> types;
+  if (const json::Value* given = options.find("spec_type"); given != nullptr && given->is_array()) {
+    types.emplace();
+    for (const json::Value& type : given->as_array()) *types += type.as_string() + ",";
+  } else {
+    TRY_ASSIGN(types, options.string("spec_type"));
+  }
   TRY_ASSIGN(const auto tokens, options.integer("spec_draft_n_max", 0, 1024));
   TRY_ASSIGN(const auto old_tokens, options.integer("draft_max", 0, 1024));
   TRY_ASSIGN(const auto snapshots, options.integer("n_rs_seq", 0, 1024));
@@ -319,7 +326,11 @@ Result<Request> read_request(const Question& q, const Shape& shape, const Rules&
   const Options& options = q.settings.options;
   Request r;
   TRY_ASSIGN(const auto tool, options.string("tool"));
-  if (tool) r.tool = *tool;
+  if (tool) {
+    // "compose llama-server" says how it was started too; `llama serve` is the same server.
+    const std::string_view name = std::string_view(*tool).substr(tool->rfind(' ') + 1);
+    r.tool = name == "serve" ? "llama-server" : std::string(name);
+  }
   TRY(read_devices(q, r));
   TRY(read_context(q, shape, rules, r, notes));
   TRY(read_drafting(options, r));

@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "catalog/model_ref.h"
+#include "engines/launch/write_line.h"
 
 namespace vramwise::engines {
 namespace ollama {
@@ -233,18 +235,34 @@ Question child_question(const Question& q, const Decided& d) {
   return child;
 }
 
+// The model by the name of Ollama's own library where that name means these weights, else the file.
+std::string model_name(const Question& q) {
+  const std::string format = q.weights->is_gguf() ? q.weights->gguf->file_type : std::string();
+  if (ends_with(q.model->id, ".gguf")) return q.model->id;
+  if (const auto entry = catalog::find(catalog::Kind::model, q.model->id)) {
+    for (const json::Value& alias : list(entry->value, "aliases")) {
+      const std::string& name = alias.as_string();
+      if (!contains(name, ":") || contains(name, "/")) continue;
+      const auto meant = catalog::resolve_model(name);
+      if (!meant) continue;
+      // A name without a format is the library's usual one.
+      const std::string_view stored = meant->weights.empty() ? "Q4_K_M" : meant->weights;
+      if (stored == format) return name;
+    }
+  }
+  const size_t slash = q.model->id.rfind('/');
+  return q.model->id.substr(slash + 1) + "-" + format + ".gguf";
+}
+
 std::string command_of(const Question& q, const Decided& d) {
-  std::string line;
-  const auto set = [&](const std::string& variable, const std::string& value) {
-    line += variable + "=" + value + " ";
-  };
-  set("OLLAMA_CONTEXT_LENGTH", format_integer(d.num_ctx));
-  if (d.parallel > 1) set("OLLAMA_NUM_PARALLEL", format_integer(d.parallel));
-  const std::string cache = server_text(q.settings, "kv_cache_type", "OLLAMA_KV_CACHE_TYPE");
-  if (!cache.empty()) set("OLLAMA_KV_CACHE_TYPE", cache);
-  const std::string flash = server_text(q.settings, "flash_attention", "OLLAMA_FLASH_ATTENTION");
-  if (!flash.empty()) set("OLLAMA_FLASH_ATTENTION", is_true(flash) ? "1" : "0");
-  return line + "ollama serve";
+  Options options = q.settings.options;
+  options.set("context_length", json::Value(d.num_ctx));
+  options.erase("num_ctx");
+  if (d.parallel > 1) options.set("num_parallel", json::Value(d.parallel));
+  std::map<std::string, std::string> env = q.settings.env;
+  env.erase("OLLAMA_CONTEXT_LENGTH");
+  env.erase("OLLAMA_NUM_PARALLEL");
+  return launch::write_line("ollama", model_name(q), options, env);
 }
 
 Result<Assessment> assess_question(const Question& q) {
@@ -301,7 +319,7 @@ Result<Assessment> assess_question(const Question& q) {
     if (const json::Value* value = a.effective.find(from)) effective.set(to, *value);
   }
   a.effective = std::move(effective);
-  a.command = command_of(q, d);
+  if (q.detail == Detail::full) a.command = command_of(q, d);
   Notes notes = d.notes;
   notes.append(a.notes);
   a.notes = std::move(notes);

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
 #include "engines/spread.h"
 #include "engines/trtllm/settings.h"
@@ -125,6 +126,24 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int
   }
 }
 
+// trtllm-serve writes its own short names with underscores; what only its YAML file takes needs the
+// option table, which costs more than the rest of a plan and is loaded for such lines alone.
+std::string command_of(const Question& q, const Options& line) {
+  std::string command = "trtllm-serve " + shell_quoted(q.model->id);
+  for (const json::Member& m : line.entries()) {
+    const std::string name = m.key == "tensor_parallel_size"       ? "tp_size"
+                             : m.key == "pipeline_parallel_size"   ? "pp_size"
+                             : m.key == "moe_expert_parallel_size" ? "ep_size"
+                             : m.key == "free_gpu_memory_fraction"
+                                 ? "kv_cache_free_gpu_memory_fraction"
+                                 : m.key;
+    const bool plain = m.value.is_number() && (name != m.key || starts_with(m.key, "max_"));
+    if (!plain) return launch::write_line("trtllm", q.model->id, line, q.settings.env);
+    command += " --" + name + " " + json::dump(m.value);
+  }
+  return command;
+}
+
 Result<Assessment> assess_trtllm(const Question& q) {
   Assessment a;
   TRY_ASSIGN(const Setup s, read_setup(q, a.notes));
@@ -235,19 +254,7 @@ Result<Assessment> assess_trtllm(const Question& q) {
   Options line = q.settings.options;
   if (s.tensor_assumed) line.set("tensor_parallel_size", json::Value(s.tensor));
   if (s.length_from_workload) line.set("max_seq_len", json::Value(s.max_seq));
-  // trtllm-serve writes its own short names with underscores.
-  std::string command = "trtllm-serve " + shell_quoted(q.model->id);
-  for (const json::Member& m : line.entries()) {
-    std::string name = m.key == "tensor_parallel_size"       ? "tp_size"
-                       : m.key == "pipeline_parallel_size"   ? "pp_size"
-                       : m.key == "moe_expert_parallel_size" ? "ep_size"
-                       : m.key == "free_gpu_memory_fraction" ? "kv_cache_free_gpu_memory_fraction"
-                                                             : m.key;
-    const std::string value = m.value.is_string() ? m.value.as_string() : json::dump(m.value);
-    command += " --" + name +
-               (m.value.is_boolean() && m.value.as_boolean() ? "" : " " + shell_quoted(value));
-  }
-  a.command = std::move(command);
+  a.command = command_of(q, line);
   return a;
 }
 
