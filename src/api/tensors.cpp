@@ -14,10 +14,12 @@ using json::Value;
 using model::Part;
 using model::Role;
 
-constexpr std::string_view kGroups[] = {
-    "embedding",   "attention",       "recurrent mixer", "feed-forward", "router", "shared experts",
-    "experts",     "per-layer input", "norms",           "output head",  "MTP",    "vision tower",
-    "audio tower", "projector",       "buffers",         "not loaded",   "other"};
+constexpr std::string_view kGroups[] = {"embedding",    "attention",    "recurrent mixer",
+                                        "feed-forward", "router",       "shared experts",
+                                        "experts",      "n-gram table", "per-layer input",
+                                        "norms",        "output head",  "MTP",
+                                        "vision tower", "audio tower",  "projector",
+                                        "buffers",      "not loaded",   "other"};
 
 std::string_view group_of(Role role) {
   switch (role) {
@@ -83,6 +85,7 @@ std::string_view group_of(Role role) {
     case Role::recurrent_parameter:
     case Role::recurrent_projection:
     case Role::recurrent_out: return "recurrent mixer";
+    case Role::ngram_embedding: return "n-gram table";
     case Role::per_layer_embedding:
     case Role::per_layer_projection: return "per-layer input";
     case Role::tower: return "vision tower";

@@ -47,8 +47,9 @@ class Loader {
     if (scheme.kind != SchemeKind::plain) return weights::loaded(scheme, in, out, kernel);
     return Bytes(saturating_multiply(in, out)) * element_bytes(scheme);
   }
-  // A plain matrix is loaded in the engine's type unless it is kept in fp32 on purpose.
+  // A plain matrix is loaded in the engine's type unless it is kept in fp32 or fp8 on purpose.
   int64_t element_bytes(const Scheme& scheme) const {
+    if (scheme.plain_type == DType::float8) return 1;
     if (scheme.plain_type == DType::float32 && model_.dtype != DType::float32) return 4;
     return dtype_bytes(rules_.plain);
   }
@@ -187,6 +188,7 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
                         t.part == Part::projector || t.role == Role::tower ||
                         t.role == Role::projector;
   if (in_tower && !rules_.towers) return;
+  if (t.role == Role::ngram_embedding && !rules_.ngram_tables) return;
   if (!on_this_stage(t)) return;
   const Scheme& scheme =
       rules_.online && stored.kind == SchemeKind::plain && is_linear(t.role) && !in_tower
@@ -328,9 +330,19 @@ void add_gguf(const weights::GgufModel& gguf, const RankLayout& layout, RankWeig
 
 }  // namespace
 
+Bytes ngram_table_bytes(const model::Model& model, const weights::Weights& weights) {
+  Bytes sum;
+  for (size_t i = 0; weights.recipe && i < model.tensors.size(); ++i) {
+    if (model.tensors[i].role != Role::ngram_embedding) continue;
+    sum += weights::at_rest_bytes(model, model.tensors[i], weights.recipe->scheme(i));
+  }
+  return sum;
+}
+
 std::string_view to_string(WeightItem item) {
   switch (item) {
     case WeightItem::embedding: return "embedding";
+    case WeightItem::ngram_table: return "n-gram table";
     case WeightItem::output_head: return "output head";
     case WeightItem::attention: return "attention";
     case WeightItem::recurrent: return "recurrent mixers";

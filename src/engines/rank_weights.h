@@ -45,6 +45,7 @@ struct LoadRules {
   ExpertPadding nvfp4_experts;  // of experts without a gate; gated ones need no padding
   int64_t vocabulary_multiple = 64;
   bool towers = true;           // load vision and audio towers
+  bool ngram_tables = true;     // false: they stay in host memory
   int64_t mtp_layers = 0;       // multi-token-prediction layers in use
   bool absorbed_latent = true;  // keep 16-bit copies of kv_up for the absorbed form of MLA
   bool value_copies = true;     // K and V matrices where a layer shares its cache or its K
@@ -54,6 +55,7 @@ struct LoadRules {
 
 enum class WeightItem {
   embedding,
+  ngram_table,
   output_head,
   attention,
   recurrent,
@@ -75,6 +77,9 @@ struct RankWeights {
   Bytes of(WeightItem item) const { return bytes[size_t(item)]; }
   Bytes total() const;
 };
+
+// Hashed n-gram tables of the whole model, as stored.
+Bytes ngram_table_bytes(const model::Model& model, const weights::Weights& weights);
 
 RankWeights rank_weights(const model::Model& model, const weights::Weights& weights,
                          const RankLayout& layout, const LoadRules& rules);

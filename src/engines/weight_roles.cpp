@@ -9,6 +9,7 @@ using model::Tensor;
 Split split_of(Role role) {
   switch (role) {
     case Role::token_embedding:
+    case Role::ngram_embedding:
     case Role::output_head:
     case Role::output_head_bias: return Split::vocabulary;
     case Role::query:
@@ -71,6 +72,7 @@ WeightItem item_of(const Tensor& t) {
     case Role::position_embedding:
     case Role::type_embedding:
     case Role::per_layer_embedding: return WeightItem::embedding;
+    case Role::ngram_embedding: return WeightItem::ngram_table;
     case Role::output_head:
     case Role::output_head_bias: return WeightItem::output_head;
     case Role::query:

@@ -39,4 +39,36 @@ MoeFeedForward qwen_experts(const Fields& text, bool shared) {
   return moe;
 }
 
+HybridParts read_hybrid_parts(const Fields& text, bool fused, std::optional<DType> state_dtype) {
+  const Heads heads = read_heads(text, {.head_dim = 256});
+  HybridParts parts;
+  AttentionBlock& a = parts.attention;
+  a.query_heads = heads.query;
+  a.kv_heads = heads.kv;
+  a.key_dim = a.value_dim = heads.dim;
+  a.qkv_bias = a.output_bias = text.flag({"attention_bias"}, false);
+  a.qk_norm = QkNorm::per_head;
+  a.output_gate = text.flag({"attn_output_gate"}, true);
+  parts.delta.fused = fused;
+  parts.delta.state = {.key_heads = text.small({"linear_num_key_heads"}),
+                       .value_heads = text.small({"linear_num_value_heads"}),
+                       .key_dim = text.small({"linear_key_head_dim"}),
+                       .value_dim = text.small({"linear_value_head_dim"}),
+                       .conv_kernel = text.divisor_or({"linear_conv_kernel_dim"}, 4),
+                       .state_dtype = state_dtype};
+  parts.sparse = qwen_sparse_layers(text, text.layers());
+  parts.experts = text.experts_or({"num_experts"}, 0) > 0;
+  return parts;
+}
+
+void add_hybrid_feed_forward(Builder& b, bool experts) {
+  if (experts) {
+    MoeFeedForward moe = qwen_experts(b.text(), true);
+    moe.normalise_weights = b.text().flag({"norm_topk_prob"}, true);
+    b.moe(moe, {.shared = "mlp.shared_expert."});
+  } else {
+    b.gated_mlp(b.text().extent({"intermediate_size"}));
+  }
+}
+
 }  // namespace vramwise::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "model/llama_like.h"
@@ -17,5 +18,16 @@ std::vector<bool> qwen_sparse_layers(const Fields& text, int64_t layers);
 
 // The experts of a layer; `shared` adds the shared expert with its gate where the config has one.
 MoeFeedForward qwen_experts(const Fields& text, bool shared);
+
+// What the hybrids of gated delta nets and gated attention share (Qwen3-Next, 3.5, 3.8).
+struct HybridParts {
+  AttentionBlock attention;
+  GatedDeltaSpec delta;
+  std::vector<bool> sparse;  // layers with experts
+  bool experts = false;
+};
+// `fused`: the delta net's projections are stored as two matrices (Qwen3-Next), else as four.
+HybridParts read_hybrid_parts(const Fields& text, bool fused, std::optional<DType> state_dtype);
+void add_hybrid_feed_forward(Builder& b, bool experts);
 
 }  // namespace vramwise::model

@@ -84,6 +84,7 @@ enum class Role {
   recurrent_out,         // out_proj
   // others
   per_layer_embedding,  // Gemma 3n/4 table
+  ngram_embedding,      // hashed n-gram table, a few rows of it read per token
   per_layer_projection,
   hash_table,  // tid2eid
   hyper_connection,

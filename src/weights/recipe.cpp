@@ -83,6 +83,7 @@ const Scheme* scheme_of(const Plan& plan, const Tensor& tensor) {
   for (const PlanGroup& group : plan.groups) {
     if (!group.targets.empty() && group.targets.matches(module)) return &group.scheme;
   }
+  if (tensor.role == Role::ngram_embedding) return plan.ngrams ? &*plan.ngrams : nullptr;
   if (!is_linear(tensor, plan)) return nullptr;
   if (plan.experts_only && !is_routed_expert(tensor.role)) return nullptr;
   if (tensor.part == Part::mtp && !plan.covers_mtp) return nullptr;

@@ -35,6 +35,7 @@ struct Plan {
   bool covers_recurrent = true;
   // Checkpoints that keep a module at another precision inside of a scheme (per-expert).
   std::optional<Scheme> experts;  // routed experts, when they differ from the other linears
+  std::optional<Scheme> ngrams;   // hashed n-gram tables, which are no linear layers
 
   std::string kv_cache_dtype;
   bool kv_from_hf_quant_config = false;

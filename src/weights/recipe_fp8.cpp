@@ -56,6 +56,10 @@ Result<Plan> plan_fp8(const json::Reader& config, const Scheme& plain) {
   all.all_linears = true;
   plan.groups.push_back(std::move(all));
 
+  // One scale for a whole table. Source: vllm models/qwen4_exp/nvidia/ple_layer.py.
+  plan.ngrams.emplace();
+  plan.ngrams->kind = SchemeKind::fp8_tensor;
+
   // A re-quantised V4: the experts are listed as NVFP4, and what is ignored there stays fp8.
   if (config.has("quantized_layers")) {
     TRY_ASSIGN(Plan over, plan_modelopt(config, plain));

@@ -124,6 +124,7 @@ Result<Plan> plan_modelopt(const json::Reader& outer, const Scheme& plain) {
     all.scheme = *scheme;
     all.all_linears = true;
     plan.groups.push_back(std::move(all));
+    if (scheme->kind == SchemeKind::nvfp4) plan.ngrams = scheme;
   }
   return plan;
 }

@@ -48,6 +48,7 @@ LoadRules load_rules(const Question& q, const Given& given, const Decided& decid
   LoadRules rules;
   rules.plain = decided.plain;
   rules.towers = !given.language_only;
+  rules.ngram_tables = !given.ngrams_on_host;
   rules.mtp_layers = mtp_layers_in_use(*q.model, given);
   rules.mxfp4_experts = profile.mxfp4_padding;
   rules.nvfp4_experts = profile.nvfp4_padding;
@@ -285,6 +286,7 @@ Result<Build> build(const Question& q, Notes& notes) {
   }
   const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, caches);
   const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
+  if (b.given.ngrams_on_host) b.ngrams_on_host = ngram_table_bytes(*q.model, *q.weights);
   const CacheKinds kinds = kinds_of(caches);
   TRY_ASSIGN(const std::vector<StageRange> ranges, stage_ranges(*q.model, b.given));
   const int multiprocessors =

@@ -29,6 +29,7 @@ struct Build {
   Circumstances now;
   std::vector<Stage> stages;
   int64_t ranks_used = 1;  // devices that hold a rank
+  Bytes ngrams_on_host;    // n-gram tables that a process of its own keeps in host memory
 
   // Device i holds a rank of this stage (ranks of one stage are neighbours).
   const Stage& stage_of_device(int device) const;

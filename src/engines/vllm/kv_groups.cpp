@@ -179,7 +179,7 @@ void lay_out_compressed(const std::vector<LayerCache>& caches, const Profile& pr
   shape.smallest_block = block;
   pool.block_tokens = block;
   pool.group_size = d;
-  pool.has_windows = true;
+  pool.has_windows = pool.compressed = true;
   pool.growing_bytes_per_token = Bytes(int64_t(rate));
 }
 
@@ -287,7 +287,10 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
       }
       if (b.cache.kind != Kind::state && b.page > 0)
         b.block_tokens = block * (largest_page / b.page);
-      smallest = std::min(smallest, b.count());
+      // A lone state beside others (the convolution of an n-gram layer) fills a group of its own.
+      if (b.cache.kind != Kind::state || b.count() >= growing) {
+        smallest = std::min(smallest, b.count());
+      }
       largest = std::max(largest, b.count());
     }
     const int64_t size = largest * 100 < rules.threshold_percent * smallest ? largest : smallest;

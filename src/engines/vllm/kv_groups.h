@@ -41,6 +41,7 @@ struct Pool {
   std::string fault;              // why vLLM refuses the layout; empty: fine
   bool has_states = false;
   bool has_windows = false;
+  bool compressed = false;  // DeepSeek-V4's pages
 };
 
 // Fills the cache part of `shape`. `caches` are those of one stage's ranks, or of all layers with

@@ -16,6 +16,7 @@ class Rows {
   Rows(const Build& b, const DeviceBudget& d) : b_(b), d_(d) {}
 
   void weights(Ledger& ledger) const;
+  void ngrams(Ledger& ledger) const;
   void activations(Ledger& ledger) const;
   void runtime(Ledger& ledger) const;
   void pool(Ledger& ledger, int64_t blocks, std::string_view item) const;
@@ -84,6 +85,19 @@ void Rows::weights(Ledger& ledger) const {
     host.source = kLayers;
     ledger.add(std::move(host));
   }
+}
+
+void Rows::ngrams(Ledger& ledger) const {
+  if (b_.ngrams_on_host.count() == 0) return;
+  LedgerRow host;
+  host.device = kHost;
+  host.component = Component::weights;
+  host.item = "n-gram table";
+  host.bytes = ByteRange::exactly(b_.ngrams_on_host);
+  host.basis = Basis::derived;
+  host.source = "vllm models/qwen4_exp/nvidia/ple_layer.py";
+  host.formula = {"VLLM_PLE_CPU_OFFLOAD: one process keeps the whole table", {}};
+  ledger.add(std::move(host));
 }
 
 void Rows::activations(Ledger& ledger) const {
@@ -166,6 +180,7 @@ void fill_ledgers(const Build& build, const Budget& budget, const Demand& demand
     const Rows rows(build, d);
     const bool charged = d.stage->shape.graphs_charged;
     rows.weights(out.reserve);
+    rows.ngrams(out.reserve);
     rows.pool(out.reserve, budget.blocks, "cache pool");
     rows.activations(out.reserve);
     rows.runtime(out.reserve);
@@ -173,12 +188,14 @@ void fill_ledgers(const Build& build, const Budget& budget, const Demand& demand
 
     const int64_t pages = pages_of(d.stage->shape, demand.tokens, build.decided.batch_tokens);
     rows.weights(out.need);
+    rows.ngrams(out.need);
     rows.pool(out.need, saturating_multiply(pages, demand.requests), "cache of the sequences");
     rows.activations(out.need);
     rows.runtime(out.need);
     rows.graphs(out.need, d.graphs_taken, "CUDA graphs");
 
     rows.weights(out.peak);
+    rows.ngrams(out.peak);
     rows.pool(out.peak, budget.blocks, "cache pool");
     rows.activations(out.peak);
     rows.runtime(out.peak);

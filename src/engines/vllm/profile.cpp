@@ -35,6 +35,7 @@ void read_cache(Facts& facts, const Circumstances& now, Profile& p) {
   p.block_tokens = facts.integer("block_tokens");
   p.latent_block_tokens = facts.integer(facts.row("latent_block_tokens", now), "value");
   p.compressed_block_tokens = facts.integer("compressed_block_tokens");
+  p.compressed_need_percent = facts.integer(facts.row("compressed_need_percent", now), "value");
   p.state_alignment = facts.integer("state_alignment");
   p.latent_state_alignment = facts.integer("latent_state_alignment");
   p.pooled_state_alignment = facts.integer("pooled_state_alignment");

@@ -44,6 +44,7 @@ struct Profile {
           compressed_block_tokens = 0;
   int64_t state_alignment = 0, latent_state_alignment = 0, pooled_state_alignment = 0;
   int64_t side_extra_pages = 0;
+  int64_t compressed_need_percent = 100;  // what a sequence may need where the pages are not known
 
   // Activations
   int64_t sampler_bytes = 0;         // per sequence and vocabulary entry

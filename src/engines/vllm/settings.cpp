@@ -252,6 +252,7 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
     if (name == "VLLM_MXFP4_USE_MARLIN" || name == "VLLM_TEST_FORCE_FP8_MARLIN") {
       g.marlin = g.marlin || is_on(value);
     }
+    if (name == "VLLM_PLE_CPU_OFFLOAD") g.ngrams_on_host = is_on(value);
     if (name == "VLLM_MOE_USE_DEEP_GEMM") g.deep_gemm_experts = is_on(value);
     if (name == "VLLM_PP_LAYER_PARTITION") {
       for (const std::string_view part : split(value, ',')) {

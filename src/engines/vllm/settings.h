@@ -44,6 +44,7 @@ struct Given {
   std::vector<int64_t> capture_sizes;
   std::optional<int64_t> largest_capture;
   Bytes offload;
+  bool ngrams_on_host = false;  // VLLM_PLE_CPU_OFFLOAD
   int64_t lora_slots = 0, lora_rank = 0;
   Speculation speculation = Speculation::none;
   std::string speculative_method;

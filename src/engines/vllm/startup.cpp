@@ -199,6 +199,9 @@ void Checks::cache(const DeviceBudget& d) {
   r.what = "kv_cache";
   r.phase = "sizing";
   r.needed = ByteRange::exactly(std::max(needed, Bytes(1)));
+  if (d.stage->pool.compressed) {
+    r.needed.high = r.needed.likely * b_.profile.compressed_need_percent / 100;
+  }
   r.available = d.available;
   const Bytes available = d.available.likely;
   if (available.count() <= 0) {
