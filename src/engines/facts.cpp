@@ -32,6 +32,7 @@ bool holds(std::string_view key, const json::Value& wanted, const Circumstances&
   if (key == "own_all_reduce") return now.own_all_reduce == wanted.as_boolean();
   if (key == "total_gib_min") return now.total >= GiB(n);
   if (key == "total_gib_below") return now.total < GiB(n);
+  if (key == "entry") return now.entry == wanted.as_string();
   if (key == "card") return now.card == wanted.as_string();
   if (key == "card_without") return !contains(now.card, wanted.as_string());
   return false;  // a condition that nobody knows never holds

@@ -37,6 +37,7 @@ struct Circumstances {
   bool own_all_reduce = true;
   bool marlin = false;  // the user asked for Marlin kernels
   Bytes total;
+  std::string_view entry = "server";  // or "offline" (a batch program), "engine" (embedded)
   std::string_view
       card;  // lower case, for engines that decide by the device's (or a kernel's) name
 };

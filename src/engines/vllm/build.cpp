@@ -24,6 +24,7 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
   Circumstances now = circumstances(*q.hardware);
   now.ranks = given.tensor;
   now.eager = given.eager;
+  now.entry = given.entry;
   now.marlin = given.marlin;
   now.own_all_reduce = given.own_all_reduce;
   now.runner = suits_runner_2(*q.model, given) ? 2 : 1;

@@ -43,6 +43,12 @@ std::string command_of(const Question& q, const Build& b, const Budget& budget) 
   if (b.given.tensor_assumed && b.given.tensor > 1)
     o.set("tensor_parallel_size", json::Value(b.given.tensor));
   if (b.decided.length_from_workload) o.set("max_model_len", json::Value(budget.max_model_len));
+  // The command starts a server, whose batch limits are others than an offline program's.
+  if (b.given.entry != "server") {
+    o.set("max_num_batched_tokens", json::Value(b.decided.batch_tokens));
+    o.set("max_num_seqs", json::Value(b.decided.max_seqs));
+  }
+  o.erase(kProgramOption);
   return launch_command("vllm serve", q.model->id, o, q.settings.env, SwitchStyle::paired);
 }
 
@@ -110,6 +116,7 @@ namespace {
 class VllmEngine final : public Engine {
  public:
   std::string_view name() const override { return "vllm"; }
+  std::string_view program_option() const override { return vllm::kProgramOption; }
   Result<Assessment> assess(const Question& question) const override {
     return vllm::assess_vllm(question);
   }

@@ -162,6 +162,26 @@ TEST(VllmEngine, PipelineStagesShareTheLayers) {
             a.reserve.total(3, Component::kv_cache).likely);
 }
 
+// Limits by who starts the engine: vllm engine/arg_utils.py, usage contexts.
+TEST(VllmEngine, BatchLimitsFollowTheProgram) {
+  const auto tokens = [](std::string_view options) {
+    const Asked asked = testing::ask(
+        {.config = testing::kLlama8b, .version = "0.22.0", .options = std::string(options)});
+    return testing::assess("vllm", asked);
+  };
+  const Assessment server = tokens("{}");
+  const Assessment offline = tokens(R"({"program":"LLM"})");
+  const Assessment embedded = tokens(R"({"program":"AsyncEngineArgs"})");
+  EXPECT_EQ(server.effective.find("max_num_batched_tokens")->as_integer(), 8192);
+  EXPECT_EQ(offline.effective.find("max_num_batched_tokens")->as_integer(), 16384);
+  EXPECT_EQ(embedded.effective.find("max_num_batched_tokens")->as_integer(), 2048);
+  EXPECT_EQ(embedded.effective.find("max_num_seqs")->as_integer(), 128);
+  // The command starts a server, so it names what the program would have taken by itself.
+  EXPECT_NE(offline.command.find("--max-num-batched-tokens 16384"), std::string::npos);
+  EXPECT_EQ(server.command.find("--max-num-batched-tokens"), std::string::npos);
+  EXPECT_EQ(offline.command.find("program"), std::string::npos);
+}
+
 TEST(VllmEngine, OffloadedWeightsLeaveTheCard) {
   const Asked asked =
       testing::ask({.config = testing::kLlama8b, .options = R"({"cpu_offload_gb":4})"});

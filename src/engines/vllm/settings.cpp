@@ -242,6 +242,17 @@ Result<bool> read_speculation(const Reader& r, Given& g) {
 
 bool is_on(std::string_view value) { return value == "1" || to_lower(value) == "true"; }
 
+// The program of a pasted line. Source: vllm engine/arg_utils.py, usage contexts.
+std::string_view entry_of(std::string_view program) {
+  if (program == "LLM" || program == "bench throughput" || program == "bench latency") {
+    return "offline";
+  }
+  if (program == "AsyncEngineArgs" || program == "EngineArgs" || program == "run-batch") {
+    return "engine";
+  }
+  return "server";
+}
+
 Result<bool> read_environment(const std::map<std::string, std::string>& env, Given& g) {
   for (const auto& [name, value] : env) {
     if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
@@ -275,6 +286,7 @@ void warn_unknown(const Options& options, Notes& notes) {
   std::vector<std::string_view> names(known->begin(), known->end());
   for (const json::Member& member : options.entries()) {
     if (std::find(names.begin(), names.end(), member.key) != names.end()) continue;
+    if (member.key == kProgramOption) continue;
     // Keys below a known object are its own business ("kv_transfer_config.x", "hf_overrides.y").
     const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
     if (head.size() < member.key.size() &&
@@ -299,6 +311,8 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_parallel(reader, question, given));
   TRY(read_graphs(reader, given));
   TRY(read_kernels(reader, given));
+  TRY_ASSIGN(const auto program, question.settings.options.string(kProgramOption));
+  if (program) given.entry = entry_of(*program);
   TRY(read_multimodal(reader, given));
   TRY(read_adapters(reader, given));
   TRY(read_speculation(reader, given));

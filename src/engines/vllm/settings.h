@@ -13,6 +13,9 @@
 
 namespace vramwise::engines::vllm {
 
+// Not an option of vLLM: the program that a pasted line starts.
+inline constexpr std::string_view kProgramOption = "program";
+
 enum class Speculation { none, ngram, mtp, one_layer, draft_model };
 
 // Options as given.
@@ -51,6 +54,7 @@ struct Given {
   int64_t speculative_tokens = 0;
   // Environment
   std::optional<bool> first_engine;
+  std::string_view entry = "server";  // what starts the engine: Circumstances::entry
   std::optional<bool> estimate_graphs;
   bool allow_long = false;  // VLLM_ALLOW_LONG_MAX_MODEL_LEN
   bool grouped_chunks = false;
