@@ -32,6 +32,10 @@ std::string shell_quoted(std::string_view text) {
   bool plain = !text.empty();
   for (const char c : text) plain = plain && is_plain(c);
   if (plain) return std::string(text);
+  // Text with apostrophes reads better in double quotes, where the shell leaves it alone.
+  if (contains(text, "'") && text.find_first_of("\"$`\\!") == std::string_view::npos) {
+    return "\"" + std::string(text) + "\"";
+  }
   return "'" + replace_all(std::string(text), "'", "'\\''") + "'";
 }
 

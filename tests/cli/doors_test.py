@@ -153,6 +153,11 @@ class Requests(unittest.TestCase):
             self.assertIn("difference", run("compare", *paths).stdout)
             self.assertEqual(run("compare", paths[0], os.path.join(folder, "none.json")).returncode, 4)
 
+    def test_python_program_as_one_argument(self):
+        program = "from vllm import LLM; LLM('Qwen/Qwen3-8B', max_model_len=8192)"
+        answer = json.loads(run("launch", "--json", "--", "python", "-c", program).stdout)["launch"]
+        self.assertEqual((answer["model"], answer["options"]), ("Qwen/Qwen3-8B", {"max_model_len": 8192}))
+
     def test_launch_line(self):
         answer = json.loads(run("plan", "--gpu", "h100-sxm", "--json", "--", "vllm", "serve", "Qwen/Qwen3-8B",
                                 "--max-model-len", "32768", "--kv-cache-dtype", "fp8").stdout)
