@@ -36,7 +36,9 @@ stage_install() {
   counted bash "$root/tests/install/run.sh"
 }
 stage_web() {
-  if [[ -f $root/web/test.sh ]]; then need_node; build_wasm; counted bash "$root/web/test.sh"; fi
+  need_node; need_browser
+  build_wasm; build_release
+  counted bash "$root/web/test.sh"
 }
 
 # ctest_of PRESET: adds what ran to the sum. ctest cuts long output unless told otherwise, and the

@@ -1,0 +1,60 @@
+// Puts the parts into one HTML file that runs from disk, with a policy that forbids every request.
+//
+// pack.mjs PARTS WASM VERSION OUT
+
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { constants, deflateRawSync, gzipSync } from 'node:zlib';
+
+// Gzipped bytes, a test holds the page to them.
+const BUDGETS = { core: 250 << 10, catalogs: 60 << 10, 'script and style': 60 << 10, page: 400 << 10 };
+
+const [parts, wasm, version, out] = process.argv.slice(2);
+const web = fileURLToPath(new URL('..', import.meta.url));
+const text = (name) => readFileSync(join(parts, name), 'utf8').trim();
+const packed = (bytes) => deflateRawSync(bytes, { level: 9, memLevel: 9, strategy: constants.Z_DEFAULT_STRATEGY });
+const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
+
+// "</script" inside a script would end it; "<!--" would start a comment in it.
+const script = (name) => text(name).replace(/<\/(script)/gi, '<\\/$1').replace(/<!--/g, '<\\!--');
+const theme = readFileSync(join(web, 'src/theme.head.js'), 'utf8')
+  .replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, '');
+const main = script('main.js').replaceAll('__VRAMWISE_VERSION__', version);
+const style = text('main.css');
+const worker = script('worker.js');
+const index = readFileSync(join(parts, 'index.json'));
+const core = readFileSync(wasm);
+
+const hash = (source) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
+const csp = [
+  "default-src 'none'",
+  `script-src 'wasm-unsafe-eval' ${hash(theme)} ${hash(main)}`,
+  `style-src ${hash(style)}`,
+  'worker-src blob:',
+  'img-src data: blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+const values = {
+  csp, theme, style, main, worker,
+  index: packed(index).toString('base64'),
+  core: packed(core).toString('base64'),
+};
+// A function as replacement: "$&" in a bundle must stay what it is.
+const html = readFileSync(join(web, 'page.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, name) => values[name]);
+writeFileSync(out, html);
+
+const sizes = {
+  core: gzipped(core),
+  catalogs: gzipped(index),
+  'script and style': gzipped(main + worker + style + theme),
+  page: gzipped(html),
+};
+for (const [name, bytes] of Object.entries(sizes)) {
+  const late = bytes > BUDGETS[name];
+  console.log(`${name.padEnd(17)} ${(bytes / 1024).toFixed(1).padStart(7)} KiB gzipped of ${BUDGETS[name] >> 10}${late ? '  OVER' : ''}`);
+}
+writeFileSync(join(parts, 'sizes.json'), JSON.stringify({ sizes, budgets: BUDGETS }, null, 1));

@@ -1,0 +1,107 @@
+// Curve and map side by side, each with a table of the same numbers.
+import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { Curve } from '../charts/curve';
+import { FitsMap } from '../charts/map';
+import { limitOf } from '../core/pictures';
+import type { Grid } from '../core/pictures';
+import type { Plan, Request } from '../core/types';
+import { edit } from '../state/actions';
+import { gpuShort } from '../state/catalog';
+import { contextOf, countOf, usersOf, withContext, withUsers } from '../state/request';
+import { use, type CurvePoint } from '../state/store';
+import { gib1, grouped, short, signed, tokens } from '../text/format';
+import { PARTS, Swatch } from './icons';
+
+function Figure({ id, title, picture, table, legend }: { id: string; title: string; picture: ComponentChildren; table: ComponentChildren; legend: ComponentChildren }) {
+  const [asTable, setAsTable] = useState(false);
+  return (
+    <section aria-labelledby={`h-${id}`}>
+      <div class="sech">
+        <h2 id={`h-${id}`}>{title}</h2>
+        <div class="end"><button class="btn sm" aria-pressed={asTable} aria-label={`${title} as a table`} data-table={id} onClick={() => setAsTable(!asTable)}>Table</button></div>
+      </div>
+      <figure class="ch">{asTable ? <div class="tbl scroll" tabIndex={0} role="region" aria-label={`${title}, table`}>{table}</div> : <>{picture}<div class="key">{legend}</div></>}</figure>
+    </section>
+  );
+}
+
+export function Pictures({ plan, request }: { plan: Plan; request: Request }) {
+  const points = use((state) => state.curve);
+  const grid = use((state) => state.map);
+  const limit = limitOf(plan);
+  const users = usersOf(request);
+  const several = countOf(request) > 1;
+  const card = several ? `${countOf(request)} × ${gpuShort(request.hardware.gpu)}` : gpuShort(request.hardware.gpu);
+  return (
+    <div class="pair sec">
+      <Figure
+        id="curve" title="Memory against context"
+        picture={points?.length ? (
+          <Curve points={points} limit={limit} context={contextOf(request)} longest={plan.longest_sequence_tokens ?? 0}
+            limitWord={plan.primary_reading === 'reserve' ? 'for the load' : 'usable'} cards={grid?.cards ?? []}
+            onTake={(value) => edit((current) => withContext(current, value))} />
+        ) : <Waiting />}
+        table={points && <CurveTable points={points} limit={limit} />}
+        legend={<>{PARTS.map((part) => <span key={part.key}><Swatch part={part.key} />{part.name}</span>)}<span><svg width="18" height="8" aria-hidden="true"><path d="M0 4h18" stroke="var(--text)" stroke-dasharray="3 3" /></svg>high estimate</span></>}
+      />
+      <Figure
+        id="map" title="Context × users"
+        picture={grid ? (
+          <FitsMap grid={grid} limit={limit} card={card} several={several} context={contextOf(request)} users={users}
+            onTake={(context, count) => edit((current) => withUsers(withContext(current, context), count))} />
+        ) : <Waiting />}
+        table={grid && <MapTable grid={grid} limit={limit} />}
+        legend={grid && <><span>Smallest card that holds the cell</span>{[...grid.cards.map((entry) => entry.label), 'no single card'].map((label, i) => <MapKey key={label} label={label} colour={i < grid.cards.length ? i : 6} />)}</>}
+      />
+    </div>
+  );
+}
+
+const Waiting = () => <div class="waiting" aria-busy="true" />;
+
+const MapKey = ({ label, colour }: { label: string; colour: number }) => (
+  <span>
+    <svg class="sw" viewBox="0 0 14 14" aria-hidden="true"><rect x=".5" y=".5" width="13" height="13" rx="2" fill={`var(--m${colour})`} stroke="var(--edge)" /></svg>
+    {label}
+  </span>
+);
+
+function CurveTable({ points, limit }: { points: CurvePoint[]; limit: number }) {
+  const every = Math.max(1, Math.floor(points.length / 12));
+  const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
+  return (
+    <table>
+      <thead><tr><th>Tokens</th>{PARTS.map((part) => <th key={part.key} class="r">{part.name}</th>)}<th class="r">Total, GiB</th><th class="r">Free</th></tr></thead>
+      <tbody>
+        {shown.map(({ tokens: at, totals }) => (
+          <tr key={at}>
+            <td>{grouped(at)}</td>
+            {PARTS.map((part) => <td key={part.key} class="r">{gib1(totals[`${part.key}_bytes`])}</td>)}
+            <td class="r">{gib1(totals.total_bytes)}</td>
+            <td class="r">{signed(limit - totals.total_bytes)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function MapTable({ grid, limit }: { grid: Grid; limit: number }) {
+  return (
+    <table>
+      <thead><tr><th>Users</th>{grid.contexts.map((at) => <th key={at} class="r">{tokens(at)}</th>)}</tr></thead>
+      <tbody>
+        {grid.users.map((count, u) => (
+          <tr key={count}>
+            <td>{count}</td>
+            {grid.contexts.map((at, c) => {
+              const need = grid.cells[u]?.[c]?.need;
+              return <td key={at} class="r">{need === undefined ? '–' : <>{short(need)}{need <= limit ? '' : <> ✕<span class="sr"> does not fit</span></>}</>}</td>;
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,18 @@
+// A word with its explanation: dotted underline, shown on hover and focus, hidden again by Esc.
+import { useState } from 'preact/hooks';
+import { TERMS } from '../state/terms';
+
+export function Term({ word, text }: { word: string; text?: string }) {
+  const tip = TERMS[word];
+  const [hidden, setHidden] = useState(false);
+  if (!tip) return <>{text ?? word}</>;
+  return (
+    <button
+      type="button" class="term" data-tip={hidden ? undefined : tip} aria-label={`${text ?? word}: ${tip}`}
+      onKeyDown={(event) => event.key === 'Escape' && setHidden(true)}
+      onBlur={() => setHidden(false)} onPointerEnter={() => setHidden(false)}
+    >
+      {text ?? word}
+    </button>
+  );
+}

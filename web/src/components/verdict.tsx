@@ -1,0 +1,60 @@
+// The answer in one screen: word, number, sentence, next step, and what the engine itself will print.
+import type { Lever, Plan, Request } from '../core/types';
+import { pin, tryLever } from '../state/actions';
+import { engineForm } from '../state/engines';
+import { contextOf, usersOf } from '../state/request';
+import { use } from '../state/store';
+import { grouped } from '../text/format';
+import { Headline, Sentence } from '../text/verdict';
+import { Glyph, Icon, WORDS } from './icons';
+
+export function Verdict({ plan, request }: { plan: Plan; request: Request }) {
+  return (
+    <section class="hero" data-o={plan.outcome} aria-label="Answer">
+      <div>
+        <p class="vword"><Glyph outcome={plan.outcome} />{WORDS[plan.outcome]}</p>
+        <h1 tabIndex={-1}><Headline plan={plan} request={request} /></h1>
+        <p class="say"><Sentence plan={plan} request={request} /></p>
+        <p class="next"><NextStep plan={plan} request={request} /></p>
+        {plan.engine_error && (
+          <div class="enginesays">
+            <b>What {engineForm(request.engine.name).name} {request.engine.version ?? ''} will print</b>
+            {plan.engine_error}
+          </div>
+        )}
+      </div>
+      <div class="tools">
+        <button class="btn" id="pin" aria-keyshortcuts="p" onClick={pin}><Icon name="pin" />Pin plan</button>
+      </div>
+    </section>
+  );
+}
+
+function NextStep({ plan, request }: { plan: Plan; request: Request }) {
+  const rows = use((state) => (state.of.levers === state.answers ? state.levers : undefined));
+  if (plan.outcome === 'fits') {
+    const users = plan.users ?? 0;
+    const longest = plan.longest_sequence_tokens ?? 0;
+    const moreUsers = users > usersOf(request);
+    const moreContext = longest > contextOf(request);
+    if (!moreUsers && !moreContext) return <>No room for another user at this length.</>;
+    return (
+      <>
+        Room for {moreUsers ? <><b>{grouped(users)} users</b> at this length</> : 'no further user at this length'}
+        {moreContext && <>, or <b>{grouped(longest)} tokens</b> for {usersOf(request) > 1 ? `these ${grouped(usersOf(request))}` : 'this one'}</>}.
+      </>
+    );
+  }
+  if (!rows) return <>Looking for the smallest change that fits…</>;
+  const fitting = rows.map((row) => row.lever).filter((lever) => lever.outcome === 'fits');
+  const [first, second] = fitting;
+  if (!first) return <>No single change makes it fit. A smaller format or more cards together will; see the table of cards.</>;
+  return (
+    <>
+      Smallest change that fits: <Step lever={first} />.
+      {second && <> Or <Step lever={second} />.</>}
+    </>
+  );
+}
+
+const Step = ({ lever }: { lever: Lever }) => <button class="link" onClick={() => tryLever(lever)}>{lever.change}</button>;

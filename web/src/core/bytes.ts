@@ -1,0 +1,31 @@
+// Data blocks of the page: base64 of deflated bytes, unpacked by the browser.
+
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  if (native) return native(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (let i = 0; i < bytes.length; i += 0x8000) binary += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  return btoa(binary);
+}
+
+async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformStream): Promise<Uint8Array<ArrayBuffer>> {
+  const piped = new Blob([bytes]).stream().pipeThrough(stream as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
+  return new Uint8Array(await new Response(piped).arrayBuffer());
+}
+
+export const inflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new DecompressionStream('deflate-raw'));
+export const deflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new CompressionStream('deflate-raw'));
+
+/** The bytes of a data block <script type="application/octet-stream" id="…">. */
+export async function block(id: string): Promise<Uint8Array<ArrayBuffer>> {
+  const text = document.getElementById(id)?.textContent?.trim();
+  if (!text) throw new Error(`the page is incomplete: data block ${id} is missing`);
+  return inflate(fromBase64(text));
+}

@@ -1,0 +1,57 @@
+// A lane: one core in a worker of its own. First message: the compiled module. Then questions; each is
+// answered in order, and one that was given up before its turn is left out.
+import { instantiate, type Core, type Part } from './module';
+
+export interface Question {
+  id: number;
+  request: string;
+  parts?: Part[];
+}
+export type ToWorker = { module: WebAssembly.Module } | { ask: Question } | { drop: number };
+export interface FromWorker {
+  id: number;
+  answer?: string;
+  failure?: string;
+  ms: number;
+}
+
+let core: Core | undefined;
+const waiting: Question[] = [];
+let running = false;
+// A message to itself lets "drop" messages in between two questions.
+const turn = new MessageChannel();
+
+function next(): void {
+  if (running || !core || waiting.length === 0) return;
+  running = true;
+  turn.port2.postMessage(0);
+}
+
+turn.port1.onmessage = () => {
+  running = false;
+  const question = waiting.shift();
+  if (question && core) {
+    const started = performance.now();
+    const reply: FromWorker = { id: question.id, ms: 0 };
+    try {
+      reply.answer = core.handle(question.request, question.parts);
+    } catch (error) {
+      reply.failure = String(error);
+    }
+    reply.ms = performance.now() - started;
+    self.postMessage(reply);
+  }
+  next();
+};
+
+self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
+  if ('module' in data) {
+    core = await instantiate(data.module);
+  } else if ('drop' in data) {
+    const at = waiting.findIndex((question) => question.id === data.drop);
+    if (at >= 0) waiting.splice(at, 1);
+  } else {
+    waiting.push(data.ask);
+  }
+  next();
+};

@@ -1,0 +1,39 @@
+// Starts the page: unpacks the index and the core, draws, and asks the question of the link or the first example.
+import './styles/index.css';
+import { render } from 'preact';
+import { App } from './app';
+import { block } from './core/bytes';
+import { askText, start } from './core/client';
+import { openLink, setTheme } from './state/actions';
+import { loadIndex } from './state/catalog';
+import { listenToKeys } from './state/keys';
+import { change } from './state/planner';
+import { PRESETS } from './state/presets';
+import { get, set } from './state/store';
+
+async function main(): Promise<void> {
+  // The core is unpacked and compiled beside everything else.
+  start(block('core-data'), document.getElementById('worker-text')?.textContent ?? '');
+  set({ theme: (document.documentElement.dataset.choice as 'system' | 'light' | 'dark') ?? 'system' });
+  const index = await block('index-data');
+  loadIndex(new TextDecoder().decode(index));
+  const first = PRESETS[0]!.request;
+  if (location.hash === '#empty') set({ request: undefined });
+  else if (!(await openLink(location.hash))) change(first);
+  const root = document.getElementById('app')!;
+  root.textContent = '';
+  render(<App />, root);
+  performance.mark('vramwise:drawn');
+  // For scripts and for the console: the same core, asked directly.
+  Object.assign(globalThis, {
+    vramwise: { ask: (request: object) => askText('search', request).then((text) => JSON.parse(text) as unknown), askText: (request: object) => askText('search', request), state: get },
+  });
+  listenToKeys();
+  addEventListener('hashchange', () => void openLink(location.hash));
+  matchMedia('(prefers-color-scheme:dark)').addEventListener('change', () => get().theme === 'system' && setTheme('system'));
+}
+
+main().catch((error: unknown) => {
+  const root = document.getElementById('app')!;
+  root.textContent = `Vramwise could not start: ${String(error)}. It needs WebAssembly and DecompressionStream (Chromium 103, Firefox 113, Safari 16.4 or later).`;
+});

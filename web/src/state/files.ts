@@ -1,0 +1,78 @@
+// Files that somebody drops or picks. Only the ranges that the core asks for are read, here in the page;
+// what it made of them becomes the question's model.
+import { ask } from '../core/client';
+import type { Part } from '../core/module';
+import type { CoreError, JsonObject, Model } from '../core/types';
+import { emptyRequest, toast } from './actions';
+import { takePaste } from './paste';
+import { change } from './planner';
+import { withModel } from './request';
+import { get, set } from './store';
+
+// A text of this size is a log or a config; model files are larger or say so by their name.
+const MOST_TEXT = 4 << 20;
+// More than any header: a core that asks on and on is stopped.
+const MOST_ROUNDS = 64;
+
+let reading = 0;
+
+export function stopReading(): void {
+  ++reading;
+  set({ file: undefined });
+}
+
+export async function openFiles(list: Iterable<File>): Promise<void> {
+  const files = [...list].filter((file) => file.size > 0 || file.name.endsWith('.json'));
+  if (files.length === 0) return;
+  const turn = ++reading;
+  const first = files[0]!;
+  try {
+    if (files.length === 1 && /\.(log|txt|out|sh|ya?ml|service)$/i.test(first.name) && first.size <= MOST_TEXT) {
+      toast(await takePaste(await first.text()));
+      return;
+    }
+    const answer = await readHeader(files, turn);
+    if (turn !== reading || !answer) return;
+    if (answer.error) {
+      set({ file: undefined, error: answer.error, plan: undefined });
+      return;
+    }
+    change(withModel(get().request ?? emptyRequest(), answer.model));
+    toast(`Read from ${files.length === 1 ? first.name : `${files.length} files`}`);
+  } catch (error) {
+    if (turn !== reading) return;
+    set({ file: undefined, error: { code: 'invalid_input', message: `${first.name} could not be read: ${String(error)}`, hints: ['it may have been moved or changed since it was picked'] } });
+  }
+}
+
+type Header = { model: Model; error?: undefined } | { error: CoreError };
+type Reply = { need?: { blob: number; offset: number; bytes: number }; header?: { model: Model }; error?: CoreError };
+
+async function readHeader(files: File[], turn: number): Promise<Header | undefined> {
+  const named = files.map((file, blob) => ({ name: file.name, blob, size_bytes: file.size }));
+  const single = files.length === 1 && !/\.json$/i.test(files[0]!.name);
+  const model = single ? { ...named[0]! } : { files: named };
+  const parts: Part[] = [];
+  let read = 0;
+  set({ file: { name: files[0]!.name, read, size: files[0]!.size } });
+  for (let round = 0; round < MOST_ROUNDS; ++round) {
+    const reply = (await ask<Reply>('search', { ask: 'header', model }, undefined, parts)) as Reply;
+    if (turn !== reading) return undefined;
+    if (reply.error) return { error: reply.error };
+    if (reply.header) return { model: reply.header.model };
+    const { need } = reply;
+    const file = need && files[need.blob];
+    if (!need || !file) break;
+    const range = file.slice(need.offset, need.offset + need.bytes);
+    parts.push({ blob: need.blob, offset: need.offset, bytes: new Uint8Array(await range.arrayBuffer()) });
+    if (turn !== reading) return undefined;
+    read += range.size;
+    set({ file: { name: file.name, read, size: file.size } });
+  }
+  return { error: { code: 'invalid_input', message: `${files[0]!.name} has a header without end`, hints: ['drop the config.json instead'] } };
+}
+
+/** A config as text, from the paste box. */
+export function takeConfig(config: JsonObject): void {
+  change(withModel(get().request ?? emptyRequest(), { config }));
+}

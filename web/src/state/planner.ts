@@ -1,0 +1,187 @@
+// Every change of the question is planned at once. What moves with a slider comes first (verdict lane, one
+// question in flight, the newest next); pictures, changes and cards follow and are given up when a newer
+// question arrives.
+import { Dropped, ask } from '../core/client';
+import { curveAxis, curveEnd, curvePoints, fullest, limitOf, mapAxes, mapGrid, need } from '../core/pictures';
+import type { GpuChoice, Inspect, Plan, Request } from '../core/types';
+import { engineForm } from './engines';
+import { gpus } from './catalog';
+import { toHash } from './link';
+import { merge, withWeights } from './request';
+import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
+
+// Cards looked at first: those that people rent or own most. The others follow.
+const COMMON = (
+  'rtx-3090 rtx-4090 rtx-5090 rtx-4080 rtx-4060-ti-16 rtx-3060-12 t4 l4 a10 a40 l40s rtx-6000-ada rtx-a6000 rtx-pro-6000-server ' +
+  'a100-sxm4-40 a100-pcie-80 a100-sxm4-80 h100-pcie h100-nvl h100-sxm gh200-96 h200-sxm b200 b300 mi300x mi325x dgx-spark-gb10'
+).split(' ');
+const SHOWN_CARDS = 14;
+
+export function sketch(plan: Plan): Sketch {
+  const totals = need(plan);
+  return {
+    parts: {
+      weights: totals.weights_bytes, activations: totals.activations_bytes,
+      runtime: totals.runtime_bytes, kv_cache: totals.kv_cache_bytes,
+    },
+    total: totals.total_bytes,
+    limit: limitOf(plan),
+    card: fullest(plan)?.total_bytes ?? totals.total_bytes,
+    outcome: plan.outcome,
+  };
+}
+
+let inFlight = false;
+let again = false;
+let later: AbortController | undefined;
+let modelKey = '';
+let sizesKey = '';
+let idle: ReturnType<typeof setTimeout> | undefined;
+
+/** Takes a new question. */
+export function change(request: Request): void {
+  set({ request, file: undefined, asked: get().asked + 1 });
+  later?.abort();
+  clearTimeout(idle);
+  if (inFlight) again = true;
+  else void verdict(request);
+}
+
+async function verdict(request: Request): Promise<void> {
+  inFlight = true;
+  const answers = get().asked;
+  try {
+    const key = JSON.stringify(request.model);
+    const inspecting = key === modelKey ? undefined : ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
+    const planning = ask<Plan>('verdict', { ...request, levers: false });
+    const inspected = await inspecting;
+    const plan = await planning;
+    if (inspected) {
+      modelKey = key;
+      set({ inspect: inspected.error ? undefined : inspected, sizes: {} });
+      sizesKey = '';
+    }
+    set(plan.error ? { error: plan.error, plan: undefined, ready: true, answers } : { plan, error: undefined, ready: true, answers });
+    if (!plan.error) performance.mark('vramwise:verdict');
+  } catch (error) {
+    set({ error: { code: 'internal', message: String(error) }, plan: undefined, ready: true, answers });
+  }
+  inFlight = false;
+  if (again) {
+    again = false;
+    const next = get().request;
+    if (next) void verdict(next);
+    return;
+  }
+  void follow(request);
+}
+
+async function follow(request: Request): Promise<void> {
+  later?.abort();
+  later = new AbortController();
+  const { signal } = later;
+  idle = setTimeout(() => void keepLink(request), 120);
+  if (!get().plan) {
+    set({ levers: [], curve: undefined, map: undefined, cards: undefined, of: { levers: get().asked, pictures: get().asked, cards: get().asked } });
+    return;
+  }
+  const quietly = (work: Promise<void>) => work.catch((error: unknown) => {
+    if (!(error instanceof Dropped)) throw error;
+  });
+  void quietly(pictures(request, signal));
+  void quietly(changes(request, signal).then(() => cards(request, signal)));
+}
+
+/** Later work belongs to the question that was newest when it ran: an aborted one never gets here. */
+function done(what: keyof State['of'], patch: Partial<State>): void {
+  set({ ...patch, of: { ...get().of, [what]: get().asked } });
+}
+
+async function keepLink(request: Request): Promise<void> {
+  const hash = await toHash(request);
+  if (get().request === request) history.replaceState(null, '', hash);
+}
+
+async function pictures(request: Request, signal: AbortSignal): Promise<void> {
+  const { plan, inspect } = get();
+  const limit = inspect?.inspect.max_positions ?? 0;
+  const end = curveEnd(request, plan?.longest_sequence_tokens ?? 0, limit);
+  const axes = mapAxes(request, limit);
+  const curve = curvePoints(request, curveAxis(end), signal).then((points) => set({ curve: points }));
+  const map = mapGrid(request, axes.contexts, axes.users, signal).then((grid) => set({ map: grid }));
+  await Promise.all([curve, map]);
+  done('pictures', {});
+  performance.mark('vramwise:pictures');
+  await formatSizes(request, signal);
+}
+
+/** What the weights take in each format of the list, for the list. */
+async function formatSizes(request: Request, signal: AbortSignal): Promise<void> {
+  const key = JSON.stringify([request.model, request.engine.name]);
+  if (key === sizesKey || request.model.header) return;
+  const sizes: Record<string, number> = {};
+  for (const format of engineForm(request.engine.name).formats) {
+    const answer = await ask<Inspect>('pictures', { ask: 'inspect', ...withWeights(request, format) }, signal);
+    if (!answer.error) sizes[format] = answer.model.tensor_bytes;
+  }
+  sizesKey = key;
+  set({ sizes });
+}
+
+async function changes(request: Request, signal: AbortSignal): Promise<void> {
+  const full = await ask<Plan>('search', request, signal);
+  if (full.error) return;
+  const rows: LeverRow[] = full.levers.map((lever) => ({ lever }));
+  done('levers', { levers: rows });
+  const sketches = await Promise.all(
+    full.levers.map(async (lever) => {
+      const plan = await ask<Plan>('search', { ...merge(request, lever.set), levers: false }, signal);
+      return plan.error ? undefined : sketch(plan);
+    }),
+  );
+  set({ levers: rows.map((row, i) => ({ ...row, ...(sketches[i] && { after: sketches[i] }) })) });
+}
+
+/** The fewest of each card that hold it, cheapest first; cards without a known price after them. */
+function best(choices: GpuChoice[]): GpuChoice[] {
+  const fewest = new Map<string, GpuChoice>();
+  for (const choice of choices) {
+    const known = fewest.get(choice.gpu);
+    if (!known || choice.count < known.count) fewest.set(choice.gpu, choice);
+  }
+  return [...fewest.values()].sort((a, b) =>
+    (a.usd_per_hour ?? Infinity) - (b.usd_per_hour ?? Infinity) || a.count - b.count || a.gpu.localeCompare(b.gpu, 'en'));
+}
+
+async function cards(request: Request, signal: AbortSignal): Promise<void> {
+  const all = gpus.map((gpu) => gpu.id);
+  const common = COMMON.filter((id) => all.includes(id));
+  const rest = all.filter((id) => !common.includes(id));
+  const groups = [common.slice(0, 14), common.slice(14)];
+  for (let i = 0; i < rest.length; i += 24) groups.push(rest.slice(i, i + 24));
+  const choices: GpuChoice[] = [];
+  set({ cardsDone: false });
+  for (const [round, only] of groups.entries()) {
+    const answer = await ask<{ gpus: { choices: GpuChoice[] } }>('search', { ...question(request), ask: 'gpus', max_count: 8, only }, signal);
+    if (!answer.error) choices.push(...answer.gpus.choices);
+    if (round === 0) continue;
+    if (round > 1 && round < groups.length - 1) continue;
+    const rows: CardRow[] = best(choices).map((choice) => ({ choice }));
+    // Bars of those that are shown; a row scrolled to later has its numbers all the same.
+    await Promise.all(
+      rows.slice(0, SHOWN_CARDS).map(async (row) => {
+        const { gpu, count, options } = row.choice;
+        const plan = await ask<Plan>('search', { ...merge(question(request), { hardware: { gpu, count }, engine: { options: options ?? {} } }), levers: false }, signal);
+        if (!plan.error) row.sketch = sketch(plan);
+      }),
+    );
+    done('cards', { cards: rows });
+  }
+  set({ cardsDone: true });
+}
+
+/** The question without its machine: another card is no card of the user's with a size of its own. */
+function question(request: Request): Request {
+  return { ...request, hardware: { gpu: request.hardware.gpu ?? 'h100-sxm', count: 1 } };
+}
+

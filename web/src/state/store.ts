@@ -1,0 +1,111 @@
+// The page's state: one object, replaced on every change, and who listens.
+import { useEffect, useState } from 'preact/hooks';
+import type { Component, CoreError, GpuChoice, Inspect, Lever, Outcome, Plan, Reading, Request, Totals } from '../core/types';
+import type { Grid } from '../core/pictures';
+
+/** A plan reduced to what a small bar needs. */
+export interface Sketch {
+  parts: Record<Component, number>;
+  total: number;
+  limit: number;
+  card: number;
+  outcome: Outcome;
+}
+
+export interface LeverRow {
+  lever: Lever;
+  /** After the change; absent until planned. */
+  after?: Sketch;
+}
+
+export interface CardRow {
+  choice: GpuChoice;
+  sketch?: Sketch;
+}
+
+export interface Pin {
+  request: Request;
+  title: string;
+  note: string;
+  plan: Plan;
+}
+
+export interface CurvePoint {
+  tokens: number;
+  totals: Totals;
+}
+
+/** How far the reading of a file's header is. */
+export interface FileProgress {
+  name: string;
+  read: number;
+  size: number;
+}
+
+/** Answer of ask "verify", as far as it is drawn. */
+export interface Verified {
+  answer?: string;
+  lines?: { line: string; predicted?: number; logged?: number; unit?: string }[];
+  [key: string]: unknown;
+}
+
+export interface State {
+  /** undefined: nothing asked yet. */
+  request: Request | undefined;
+  plan: Plan | undefined;
+  error: CoreError | undefined;
+  /** Of the model in `request`. */
+  inspect: Inspect | undefined;
+  /** Levers of `plan`; undefined while they are searched. */
+  levers: LeverRow[] | undefined;
+  /** Bytes of the weights by format, for the list. */
+  sizes: Record<string, number>;
+  curve: CurvePoint[] | undefined;
+  map: Grid | undefined;
+  cards: CardRow[] | undefined;
+  cardsDone: boolean;
+  pins: Pin[];
+  reading: Reading;
+  /** A file whose header is being read. */
+  file: FileProgress | undefined;
+  toast: { text: string; undo?: Request } | undefined;
+  help: boolean;
+  keys: boolean;
+  theme: 'system' | 'light' | 'dark';
+  ready: boolean;
+  /** Questions asked, and the number of the newest that `plan` or `error` answers. */
+  asked: number;
+  answers: number;
+  /** Which question the changes, pictures and cards are of; older ones stay in view until the new are there. */
+  of: { levers: number; pictures: number; cards: number };
+  /** A pasted log beside the plan. */
+  verified: Verified | undefined;
+}
+
+let state: State = {
+  request: undefined, plan: undefined, error: undefined, inspect: undefined, levers: undefined, sizes: {},
+  curve: undefined, map: undefined, cards: undefined, cardsDone: false, pins: [], reading: 'need', file: undefined,
+  toast: undefined, help: false, keys: true, theme: 'system', ready: false, asked: 0, answers: 0, of: { levers: 0, pictures: 0, cards: 0 },
+  verified: undefined,
+};
+
+const listeners = new Set<() => void>();
+
+export const get = (): State => state;
+
+export function set(patch: Partial<State>): void {
+  state = { ...state, ...patch };
+  for (const listener of [...listeners]) listener();
+}
+
+/** Renders again only when what it selects is another object. */
+export function use<T>(select: (state: State) => T): T {
+  const [value, put] = useState(() => select(state));
+  useEffect(() => {
+    const update = () => put(() => select(state));
+    listeners.add(update);
+    update();
+    return () => void listeners.delete(update);
+  }, []);
+  return value;
+}

@@ -1,0 +1,26 @@
+// Each term in a sentence. The longer story is in docs/glossary.md.
+
+export const TERMS: Record<string, string> = {
+  Weights: 'The model itself, as it lies on the card after loading.',
+  'KV cache': 'Keys and values of every token each user holds. Grows with context × users.',
+  Activations: 'Working memory of the largest step: reading a prompt, or sampling.',
+  Runtime: 'CUDA context, kernels, graphs and scratch pools: taken beside what the framework counts.',
+  Total: 'All four on the fullest card, with the low and high estimate.',
+  Need: 'What this many users at this length need.',
+  Reserve: 'What the engine takes at start-up, whether it is used or not.',
+  Peak: 'The worst moment: loading, profiling, capturing graphs, the first long prompt.',
+  'Context per user': 'Tokens of one conversation: prompt and answer together. 64k is 65,536.',
+  'Users at once': 'Conversations held at the same time, each at the full context.',
+  'KV cache type': 'How the cache is stored. 8 bits halve it; long answers may lose a little.',
+  Engine: 'The program that serves the model. Each spends memory by rules of its own.',
+  GQA: 'Grouped-query attention: several query heads share one pair of keys and values, so the cache is smaller.',
+  MLA: 'Multi-head latent attention: one small vector a token and layer instead of keys and values.',
+  window: 'A layer that sees only the last tokens keeps only those in its cache.',
+  recurrent: 'A layer with a state of fixed size instead of a cache that grows.',
+  Format: 'How many bits a weight takes. Group size: how many weights share one scale.',
+  Card: 'The GPU. Free is what its driver leaves to a program, less than what is printed on the box.',
+  exact: 'Read from the file or plain arithmetic.',
+  derived: 'Follows from the engine’s own rule.',
+  modelled: 'From a rule fitted to what servers printed.',
+  measured: 'From your own machine.',
+};
