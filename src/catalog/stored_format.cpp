@@ -159,6 +159,7 @@ std::optional<FormatEnding> format_ending(std::string_view publisher, std::strin
     if (!rule.quantization.empty()) {
       if (auto parsed = json::parse(rule.quantization, "quantization")) {
         found.format.quantization_config = std::move(*parsed);
+        found.format.quantization_config.set("assumed", json::Value(true));
       }
     }
     return found;

@@ -10,9 +10,10 @@
 namespace vramwise::catalog {
 
 struct StoredFormat {
-  std::string weights;              // a format id where config.json would say nothing (GGUF, bf16)
-  json::Value quantization_config;  // as such repositories usually have it; null: none
-  std::string description;          // one sentence: what was assumed
+  std::string weights;  // a format id where config.json would say nothing (GGUF, bf16)
+  // As such repositories usually have it, with "assumed": true; null: none.
+  json::Value quantization_config;
+  std::string description;  // one sentence: what was assumed
 };
 
 struct FormatEnding {

@@ -128,6 +128,31 @@ Scheme leftover_scheme(const model::Model& model) {
   return plain;
 }
 
+void fit_groups(const model::Model& model, Plan& plan) {
+  const bool grouped = std::any_of(plan.groups.begin(), plan.groups.end(),
+                                   [](const PlanGroup& g) { return g.scheme.group > 32; });
+  if (!plan.habit || !grouped) return;
+  for (const int64_t smaller : {64, 32}) {
+    bool divides = true;
+    for (const Tensor& tensor : model.tensors) {
+      const std::optional<Matrix> matrix = matrix_of(model, tensor);
+      const Scheme* scheme = matrix ? scheme_of(plan, tensor) : nullptr;
+      if (scheme != nullptr && matrix->in % group_of(*scheme) != 0) {
+        divides = false;
+        break;
+      }
+    }
+    if (divides) return;
+    for (PlanGroup& group : plan.groups) {
+      if (group.scheme.group <= smaller) continue;
+      group.scheme.group = smaller;
+      plan.notes.assume("weight_groups",
+                        "groups of " + format_integer(smaller) +
+                            " weights share a scale: larger ones do not divide every matrix");
+    }
+  }
+}
+
 Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan) {
   size_t patterns = plan.ignored.patterns();
   for (const PlanGroup& group : plan.groups) patterns += group.targets.patterns();

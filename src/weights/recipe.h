@@ -37,10 +37,17 @@ struct Plan {
   std::optional<Scheme> experts;  // routed experts, when they differ from the other linears
   std::optional<Scheme> ngrams;   // hashed n-gram tables, which are no linear layers
 
+  // The producer's habit, not this repository's own config: groups that do not divide a matrix are
+  // then smaller ones.
+  bool habit = false;
+
   std::string kv_cache_dtype;
   bool kv_from_hf_quant_config = false;
   Notes notes;
 };
+
+// Makes the groups of a habitual plan 64 or 32 where 128 do not divide every matrix, and says so.
+void fit_groups(const model::Model& model, Plan& plan);
 
 // Errors: inconsistent when a scheme's groups do not divide a matrix.
 Result<Recipe> plan_recipe(const model::Model& model, const Plan& plan);

@@ -45,9 +45,7 @@ Read producer_by_shape(const json::Reader& config) {
   return nullptr;
 }
 
-}  // namespace
-
-Result<Plan> plan_of_config(const model::Model& model) {
+Result<Plan> read_config(const model::Model& model) {
   const json::Reader config(model.quantization_config, "quantization_config");
   if (!config.is_object()) {
     return fail(config.error(ErrorCode::invalid_input, "quantization_config is not an object"));
@@ -71,6 +69,15 @@ Result<Plan> plan_of_config(const model::Model& model) {
   }
   error.hints.push_back("pass a weight format, such as bf16 or fp8, to plan with that instead");
   return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<Plan> plan_of_config(const model::Model& model) {
+  TRY_ASSIGN(Plan plan, read_config(model));
+  const json::Value* assumed = model.quantization_config.find("assumed");
+  plan.habit = assumed != nullptr && assumed->is_boolean() && assumed->as_boolean();
+  return plan;
 }
 
 }  // namespace vramwise::weights

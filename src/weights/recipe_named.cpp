@@ -58,6 +58,7 @@ std::optional<Plan> plan_of_format(const model::Model& model, std::string_view f
   for (const Named& named : kNamed) {
     if (named.id != format) continue;
     Plan plan;
+    plan.habit = true;
     plan.format = std::string(named.id);
     plan.plain.plain_type = plain_type(named.id, model);
     if (named.kind == SchemeKind::plain) return plan;

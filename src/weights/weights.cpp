@@ -32,6 +32,7 @@ bool has_own_format(const model::Model& model) {
 
 Result<Weights> from_plan(const model::Model& model, Plan plan, bool from_files) {
   Weights out;
+  fit_groups(model, plan);
   TRY_ASSIGN(out.recipe, plan_recipe(model, plan));
   out.format = std::move(plan.format);
   out.from_files = from_files;

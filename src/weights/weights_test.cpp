@@ -83,8 +83,27 @@ TEST(Weights, UnknownAndImpossibleFormats) {
   }
   EXPECT_EQ(choose_weights(m, "awk").error().hints.front(), "a similar format exists: awq");
   testing::LlamaShape odd = kTiny;
-  odd.ffn = 480;  // 3.75 groups of 128
+  odd.ffn = 488;  // no group of 32
   EXPECT_EQ(choose_weights(llama(odd), "awq").error().code, ErrorCode::inconsistent);
+}
+
+// A name says "awq" but not the group; where 128 cannot be, a producer took a smaller one.
+TEST(Weights, HabitualGroupsShrinkUntilTheyDivide) {
+  testing::LlamaShape odd = kTiny;
+  odd.ffn = 448;  // 3.5 groups of 128, 7 of 64
+  const model::Model m = llama(odd);
+  const auto w = choose_weights(m, "awq");
+  ASSERT_TRUE(w);
+  const std::vector<Scheme>& schemes = w->recipe->schemes;
+  ASSERT_EQ(schemes.size(), 2U);
+  EXPECT_EQ(schemes[1].group, 64);
+  ASSERT_FALSE(w->notes.assumptions.empty());
+  EXPECT_EQ(w->notes.assumptions.back().id, "weight_groups");
+  EXPECT_EQ(choose_weights(llama(kTiny), "awq")->recipe->schemes[1].group, 128);
+  // A config of the repository's own is taken at its word.
+  const model::Model own = testing::with_config(
+      m, R"({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true})");
+  EXPECT_EQ(choose_weights(own, "").error().code, ErrorCode::inconsistent);
 }
 
 TEST(Weights, CaseTellsCheckpointsFromGguf) {

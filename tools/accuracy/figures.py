@@ -79,6 +79,7 @@ class Bars:
 
     suite: str
     name: str
+    unit: str = "bytes"
     rows: list = field(default_factory=list)  # (case, low, likely, high, measured, slack)
 
     def add(self, case, low, likely, high, measured):

@@ -115,8 +115,8 @@ def bars_text(bars, groups):
     for row in bars.rows:
         if not bars.holds(row):
             case, low, likely, high, seen, _ = row
-            yield (f"    outside: {case.label}: {low / 2**30:.2f} … {likely / 2**30:.2f} … {high / 2**30:.2f}, "
-                   f"measured {seen / 2**30:.2f} GiB")
+            yield (f"    outside: {case.label}: {' … '.join(amount(v, bars.unit) for v in (low, likely, high))}, "
+                   f"measured {amount(seen, bars.unit)}")
 
 
 def verdicts_text(verdicts, show):

@@ -71,7 +71,8 @@ def from_launch_line(planner, cases, engine):
     weights = Figure(engine, "weights")
     memory = Figure(engine, "cache memory from the launch line")
     pool = Figure(engine, "pool from the launch line", "")
-    bars = Bars(engine, "cache memory")
+    # SGLang prints no cache memory; the bar on its pool is the bar.
+    bars = Bars(engine, "pool", "") if engine == "sglang" else Bars(engine, "cache memory")
     chosen = [c for c in cases if c.kind == "serving" and c.engine == engine]
     for case, answer in zip(chosen, planner.ask([c.request for c in chosen])):
         why = refused(answer)
@@ -85,7 +86,7 @@ def from_launch_line(planner, cases, engine):
             bars.add(case, low, likely, high, seen)
         if case.serves(pool.name) and case.measured.get("pool_tokens"):
             pool.add(case, value(answer, "kv", "pool_tokens"), Quantity(case.measured["pool_tokens"]), why=why)
-            if engine == "sglang" and not seen:  # it prints no cache memory; the bar on the pool is the bar
+            if engine == "sglang":
                 scale = [value(answer, "kv", k) for k in ("available_low_bytes", "available_bytes",
                                                           "available_high_bytes", "pool_tokens")]
                 if None not in scale and scale[1] > 0:

@@ -39,6 +39,9 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
           Basis::derived, "this rank's share of the tensors, as loaded",
           {{"tp_size", double(s.tensor)}}, "sglang layers");
     }
+    row(*ledger, Component::weights, "left behind by loading", s.leftovers, Basis::modelled,
+        "SGLang prints it as weights: free memory before less free memory after", {},
+        "public server logs");
     row(*ledger, Component::runtime, "CUDA context and communication", s.before, Basis::modelled,
         "gone before the weights are loaded", {}, "public server logs");
     row(*ledger, Component::runtime, "CUDA graphs", {r.graphs / 4, r.graphs, r.graphs * 2},

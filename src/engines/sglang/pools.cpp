@@ -163,10 +163,12 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   r.free_before = {idle - s.before.high - device.total_uncertainty, idle - s.before.likely,
                    idle - s.before.low + device.total_uncertainty};
   r.outside = Bytes(int64_t(double(r.free_before.likely.count()) * (1 - r.fraction)));
-  r.free_after = {r.free_before.low - r.weights.high, r.free_before.likely - weights,
-                  r.free_before.high - r.weights.low};
+  r.free_after = {r.free_before.low - r.weights.high - s.leftovers.high,
+                  r.free_before.likely - weights - s.leftovers.likely,
+                  r.free_before.high - r.weights.low - s.leftovers.low};
   Spread spread;
   spread.add(r.free_before);
+  spread.add({-s.leftovers.high, -s.leftovers.likely, -s.leftovers.low});
   spread.add({-(r.weights.high - weights), Bytes(), weights - r.weights.low});
   const Bytes likely = r.free_after.likely - r.outside;
   r.budget = {likely - spread.down(), likely, likely + spread.up()};

@@ -127,8 +127,19 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s, Notes& n
   return true;
 }
 
+// Integer weights in groups are loaded as stored and then repacked for the Marlin kernels.
+bool is_repacked(const weights::Weights& weights) {
+  if (!weights.recipe) return false;
+  return std::any_of(
+      weights.recipe->schemes.begin(), weights.recipe->schemes.end(), [](const weights::Scheme& s) {
+        return s.kind == weights::SchemeKind::awq || s.kind == weights::SchemeKind::gptq ||
+               s.kind == weights::SchemeKind::wna16;
+      });
+}
+
 void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
   s.before = facts.mib(facts.row("before_weights", now));
+  s.leftovers = facts.mib(facts.row("loader_leftovers", now));
   s.reserved_floor = MiB(facts.integer("reserved_mib"));
   s.large_floor = now.total >= GiB(facts.integer("large_card_gib"))
                       ? MiB(facts.integer("large_card_reserved_mib"))
@@ -156,6 +167,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(read_parallel(o, q, s, notes));
   Circumstances now = circumstances(*q.hardware);
   now.ranks = s.tensor;
+  now.marlin = is_repacked(*q.weights);
   const Kinds kinds = kinds_of(*q.model);
   TRY(read_sizes(o, facts, now, s));
   TRY(read_cache(o, q, facts, now, kinds, s));

@@ -32,7 +32,8 @@ struct Setup {
   bool context_from_workload = false;
 
   // Facts of the version and the card
-  ByteRange before;  // gone before the weights are loaded
+  ByteRange before;     // gone before the weights are loaded
+  ByteRange leftovers;  // what loading leaves behind in the allocator
   Bytes reserved_floor, large_floor;
   int64_t reserved_per_token_kib = 0, reserved_per_rank_mib = 0, graph_per_batch_mib = 0;
   int64_t latent_graph_mib = 0, prefill_graph_mib = 0;
