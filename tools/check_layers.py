@@ -49,9 +49,9 @@ FORBIDDEN = re.compile(
 # (path glob, what is found there) -> why it is tolerated.
 DEBT: dict[tuple[str, str], str] = {}
 
-# Launch lines name programs, so their readers and writers tell engines apart by name; the look-up of
-# an engine knows its spellings.
-READS_NAMES = ("src/engines/launch/", "src/engines/engine.cpp")
+# Launch lines and logs name programs, so their readers and writers tell engines apart by name; the
+# look-up of an engine knows its spellings.
+READS_NAMES = ("src/engines/launch/", "src/engines/engine.cpp", "src/verify/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')

@@ -12,6 +12,7 @@
 #include "apps/cli/doctor.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
+#include "apps/cli/verify.h"
 #include "base/text.h"
 #include "engines/launch_command.h"
 #include "host/files.h"
@@ -133,6 +134,8 @@ int run(int argc, char** argv) {
       ->type_name("N")
       ->group("Question");
 
+  VerifyCommand verify(app, output);
+
   std::string catalog_kind;
   std::string catalog_name;
   CLI::App* catalog = app.add_subcommand("catalog", "what is known: gpus, models, weights, …");
@@ -207,6 +210,7 @@ int run(int argc, char** argv) {
     }
     return answer_question(questions[i], output);
   }
+  if (verify.parsed()) return verify.run(launch_line);
   if (catalog->parsed()) {
     json::Value request = json::Value::object();
     request.set("ask", "catalog");

@@ -8,6 +8,7 @@
 #include "api/line.h"
 #include "api/simulate.h"
 #include "api/tensors.h"
+#include "api/verify.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "model/from_config.h"
@@ -156,7 +157,8 @@ constexpr std::array kAsks = {
     Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare}, Ask{"diff", ask_diff},
     Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},       Ask{"header", ask_header},
     Ask{"inspect", ask_inspect}, Ask{"launch", ask_launch},   Ask{"max", ask_max},
-    Ask{"models", ask_models},   Ask{"plan", ask_plan},       Ask{"simulate", ask_simulate}};
+    Ask{"models", ask_models},   Ask{"plan", ask_plan},       Ask{"simulate", ask_simulate},
+    Ask{"verify", ask_verify}};
 
 }  // namespace
 

@@ -89,6 +89,12 @@ int exit_status(const json::Value& answer) {
     if (name == to_string(ErrorCode::internal)) return 70;
     return 3;
   }
+  if (const json::Value* verified = answer.find("verify")) {
+    const json::Value* status = verified->find("status");
+    const json::Value* agrees = verified->find("agrees");
+    const bool failed = status != nullptr && starts_with(status->as_string(), "failed");
+    return failed || (agrees != nullptr && !agrees->as_boolean()) ? 1 : 0;
+  }
   const json::Value* outcome = answer.find("outcome");
   if (outcome == nullptr) return 0;
   const std::string& word = outcome->as_string();

@@ -204,11 +204,11 @@ Result<Request> read_request(const json::Reader& root) {
   }
   TRY_ASSIGN(const auto ask, root.optional_string({"ask"}));
   request.ask = ask.value_or("plan");
-  warn_unknown(
-      root,
-      {"schema_version", "id", "ask", "model", "weights", "engine", "hardware", "workload", "line",
-       "kind", "name", "of", "max_count", "include_tight", "only", "a", "b", "levers", "emit"},
-      "", request.notes);
+  warn_unknown(root,
+               {"schema_version", "id",   "ask",  "model",  "weights", "engine",    "hardware",
+                "workload",       "line", "kind", "name",   "of",      "max_count", "include_tight",
+                "only",           "a",    "b",    "levers", "emit",    "log",       "calibration"},
+               "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");
   TRY_ASSIGN(const auto weights, root.optional_string({"weights"}));

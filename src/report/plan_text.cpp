@@ -324,6 +324,7 @@ std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("diff") != nullptr) return diff_text(answer, style);
   if (answer.find("catalog") != nullptr) return catalog_text(answer, style);
   if (answer.find("launch") != nullptr) return launch_text(answer, style);
+  if (answer.find("verify") != nullptr) return verify_text(answer, style);
   if (answer.find("max") != nullptr) return max_text(answer, style);
   if (answer.find("gpus") != nullptr) return gpus_text(answer, style);
   if (answer.find("models") != nullptr) return models_text(answer, style);

@@ -34,6 +34,8 @@ std::string models_text(const json::Value& answer, const Style& style);
 std::string compare_text(const json::Value& answer, const Style& style);
 // A simulated load: rate, users, occupancy over time, latency, cost.
 std::string simulate_text(const json::Value& answer, const Style& style);
+// verify: a log beside its plan.
+std::string verify_text(const json::Value& answer, const Style& style);
 // What was read out of a launch line.
 std::string launch_text(const json::Value& answer, const Style& style);
 

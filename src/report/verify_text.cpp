@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "report/fields.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace vramwise::report {
+namespace {
+
+using json::Value;
+
+std::string amount(const Style& style, const Value& row, std::string_view key, bool sign = false) {
+  const Value& value = member(row, key);
+  std::string text_of;
+  if (text(row, "unit") == "bytes") {
+    text_of = size_text(style, integer(row, key));
+  } else if (value.is_integer()) {
+    text_of = format_grouped(value.as_integer());
+  } else {
+    text_of = format_fixed(value.as_double(), 2);
+  }
+  return sign && value.as_double() > 0 ? "+" + text_of : text_of;
+}
+
+std::string mark_of(const Style& style, const Value& row) {
+  if (member(row, "exact").as_boolean()) return paint(style, Ink::green, "=");
+  if (member(row, "within_bar").as_boolean()) return paint(style, Ink::green, "~");
+  return paint(style, Ink::red, style.unicode ? "≠" : "!");
+}
+
+void add_rows(std::string& out, const Value& verify, const Style& style) {
+  const json::Array& rows = member(verify, "rows").as_array();
+  if (rows.empty()) return;
+  size_t names = 4;
+  for (const Value& row : rows) names = std::max(names, text(row, "line").size());
+  const int width = style.width > 0 ? style.width : 100;
+  const int columns = std::clamp(int(names), 10, std::max(10, width - 54));
+  out += "\n" + paint(style, Ink::bold, pad_right("  line", columns + 4)) +
+         paint(style, Ink::bold, pad_left("predicted", 15)) +
+         paint(style, Ink::bold, pad_left("logged", 15)) +
+         paint(style, Ink::bold, pad_left("difference", 15)) + "\n";
+  for (const Value& row : rows) {
+    out += mark_of(style, row) + " " +
+           pad_right(elide_middle(text(row, "line"), columns + 1, style), columns + 2) +
+           pad_left(amount(style, row, "predicted"), 15) +
+           pad_left(amount(style, row, "logged"), 15) +
+           pad_left(member(row, "exact").as_boolean() ? "" : amount(style, row, "difference", true),
+                    15) +
+           "\n";
+    if (style.verbosity > 0) {
+      for (const Value& rank : member(row, "ranks").as_array()) {
+        Value shown = rank;
+        shown.set("unit", text(row, "unit"));
+        out += "    " + pad_right(text(rank, "rank"), columns + 15) +
+               pad_left(amount(style, shown, "logged"), 15) + "\n";
+      }
+    }
+  }
+  out += paint(style, Ink::dim,
+               "  = to the printed digit   ~ within the plan's bar   " +
+                   std::string(style.unicode ? "≠" : "!") + " beyond it") +
+         "\n";
+}
+
+void add_list(std::string& out, const Value& list, std::string_view title, const Style& style) {
+  const json::Array& items = list.as_array();
+  if (items.empty()) return;
+  out += "\n" + paint(style, Ink::bold, title) + "\n";
+  for (const Value& item : items) {
+    out += "  - " + wrap(text(item, "text"), style.width, 4, 4) + "\n";
+  }
+}
+
+void add_logged(std::string& out, const Value& verify, const Style& style) {
+  const json::Array& logged = member(verify, "logged").as_array();
+  const bool nothing_beside = member(verify, "rows").as_array().empty();
+  if (logged.empty() || (!nothing_beside && style.verbosity == 0)) return;
+  out += "\n" + paint(style, Ink::bold, "Read from the log") + "\n";
+  for (const Value& r : logged) {
+    std::string name = text(r, "field");
+    std::replace(name.begin(), name.end(), '_', ' ');
+    if (r.find("device") != nullptr) name = text(r, "device") + " " + name;
+    if (r.find("rank") != nullptr) name += " (" + text(r, "rank") + ")";
+    out += "  " + pad_right(name, 34) + " " + text(r, "printed") +
+           paint(style, Ink::dim, "  line " + format_grouped(integer(r, "log_line"))) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string verify_text(const Value& answer, const Style& style) {
+  const Value& verify = member(answer, "verify");
+  const std::string status = text(verify, "status");
+  const bool failed = starts_with(status, "failed");
+  const Value& agrees = member(verify, "agrees");
+  const bool good = !failed && (!agrees.is_boolean() || agrees.as_boolean());
+  std::string out = paint(style, good ? Ink::green : Ink::red,
+                          good ? (style.unicode ? "✓ " : "+ ") : (style.unicode ? "✗ " : "x "));
+  out +=
+      paint(style, good ? Ink::green : Ink::red, wrap(text(verify, "answer"), style.width, 2, 2)) +
+      "\n\n";
+  std::string subject = text(verify, "engine");
+  if (verify.find("version") != nullptr) subject += " " + text(verify, "version");
+  if (verify.find("model") != nullptr) subject += ", " + text(verify, "model");
+  const Value& read = member(verify, "read");
+  subject += ", " + format_grouped(integer(read, "lines")) + " lines read, " +
+             format_grouped(integer(read, "matched")) + " of them about memory";
+  out += wrap(subject, style.width, 2) + "\n";
+  add_rows(out, verify, style);
+  add_list(out, member(verify, "attribution"), "What is off", style);
+  std::string checks;
+  Value shown = Value::array();
+  for (const Value& check : member(verify, "checks").as_array()) {
+    if (!member(check, "holds").as_boolean() || style.verbosity > 0) shown.push(check);
+  }
+  add_list(out, shown, "The log's own arithmetic", style);
+  add_logged(out, verify, style);
+  for (const Value& part : member(verify, "lacking").as_array()) {
+    const std::string name = safe(part.as_string());
+    out += "\n" +
+           wrap(name == "model" ? "Name the model: vramwise verify LOG MODEL"
+                                : "Name the card: vramwise verify LOG --gpu ID",
+                style.width, 2) +
+           "\n";
+  }
+  add_list(out, member(answer, "assumptions"), "Assumed", style);
+  for (const Value& note : member(answer, "warnings").as_array()) {
+    out += paint(style, Ink::yellow, "warning:") + " " +
+           wrap(text(note, "text"), style.width, 2, 9) + "\n";
+  }
+  return out;
+}
+
+}  // namespace vramwise::report

@@ -1,0 +1,364 @@
+#include "verify/log_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "verify/anchors.h"
+#include "verify/log_config.h"
+#include "verify/prefix.h"
+
+namespace vramwise::verify {
+namespace {
+
+constexpr size_t kMaxLine = size_t{1} << 18;  // the rest of a longer line is read over
+constexpr size_t kMaxReadings = 4000;         // 64 ranks x 60 fields
+constexpr size_t kMaxFailures = 200;
+constexpr size_t kMaxText = 400;  // of a failure's line that is kept
+constexpr int kJoinedLines = 8;   // that a wrapped message may go on over
+
+struct Row {
+  const Template* row = nullptr;
+  std::string_view engine;
+};
+
+// All tables behind one scanner, built once.
+struct Index {
+  std::vector<std::string_view> words;
+  std::vector<std::vector<Row>> rows;  // by word: its templates and those of its own beginnings
+  Anchors anchors;
+
+  static std::vector<std::string_view> collect() {
+    std::vector<std::string_view> words;
+    for (const Table& table : tables()) {
+      for (const Template& row : table.rows) {
+        const std::string_view anchor = anchor_of(row.pattern);
+        if (std::find(words.begin(), words.end(), anchor) == words.end()) words.push_back(anchor);
+      }
+    }
+    return words;
+  }
+
+  Index() : words(collect()), rows(words.size()), anchors(words) {
+    for (size_t w = 0; w < words.size(); ++w) {
+      for (const bool whole : {true, false}) {
+        for (const Table& table : tables()) {
+          for (const Template& row : table.rows) {
+            const std::string_view anchor = anchor_of(row.pattern);
+            const bool equal = anchor == words[w];
+            if (whole ? equal : (!equal && starts_with(words[w], anchor))) {
+              rows[w].push_back({&row, table.engine});
+            }
+          }
+        }
+      }
+    }
+  }
+};
+
+const Index& index() {
+  static const Index kIndex;
+  return kIndex;
+}
+
+Reading reading_of(const Capture& c) {
+  Reading r;
+  r.field = std::string(c.name);
+  r.text = std::string(c.text.substr(0, kMaxText));
+  r.first = r.last = r.smallest = r.largest = r.sum = c.value;
+  r.rounding = c.rounding;
+  r.unit = c.unit;
+  r.number = c.number;
+  r.count = 1;
+  return r;
+}
+
+}  // namespace
+
+struct LogReader::State {
+  Log log;
+  std::string pending;        // a line that is not complete yet
+  bool skipping = false;      // the rest of a line longer than kMaxLine
+  int64_t counted_lines = 0;  // line breaks before the text in hand
+  std::vector<Capture> captures;
+
+  // A message that goes on over the next lines.
+  std::string joining;
+  size_t joining_at = 0;
+  Row joining_row;
+  int64_t joining_line = 0;
+  int joining_left = 0;
+  size_t joining_failures = 0;  // failures before it: what it replaces
+  size_t joining_best = 0;      // captures of the fullest match so far
+
+  void block(std::string_view text);
+  void record(std::string_view raw, int64_t number);
+  void go_on(std::string_view raw);
+  void clean_record(std::string_view clean, int64_t number);
+  void take(const Row& row, std::string_view clean, size_t at, int64_t number);
+  void keep(const Capture& c, const std::string& device, const std::string& rank, const Row& row,
+            int64_t number);
+};
+
+// Complete lines.
+void LogReader::State::block(std::string_view text) {
+  const Anchors& anchors = index().anchors;
+  size_t at = 0;       // where to look on
+  size_t counted = 0;  // up to where line breaks were counted
+  while (true) {
+    if (joining_left > 0) {
+      // Line by line until the message is whole.
+      if (at >= text.size()) break;
+      const size_t end = std::min(text.find('\n', at), text.size());
+      go_on(text.substr(at, end - at));
+      if (joining_left > 0) {
+        const std::string_view line = text.substr(at, end - at);
+        if (anchors.find(line, 0).word >= 0) {
+          counted_lines += int64_t(
+              std::count(text.begin() + int64_t(counted), text.begin() + int64_t(at), '\n'));
+          counted = at;
+          const int kept = joining_left;
+          record(line, counted_lines + 1);
+          if (joining_left > kept) continue;
+        }
+      }
+      at = std::min(end + 1, text.size());
+      if (at >= text.size()) break;
+      continue;
+    }
+    const Anchors::Hit hit = anchors.find(text, at);
+    if (hit.word < 0) break;
+    size_t begin = hit.at;
+    while (begin > at && text[begin - 1] != '\n') --begin;
+    const size_t end = std::min(text.find('\n', hit.at), text.size());
+    counted_lines +=
+        int64_t(std::count(text.begin() + int64_t(counted), text.begin() + int64_t(begin), '\n'));
+    counted = begin;
+    record(text.substr(begin, end - begin), counted_lines + 1);
+    at = end;
+    if (at >= text.size()) break;
+    ++at;
+  }
+  counted_lines += int64_t(std::count(text.begin() + int64_t(counted), text.end(), '\n'));
+}
+
+// One line; progress bars are glued to it by carriage returns.
+void LogReader::State::record(std::string_view raw, int64_t number) {
+  while (!raw.empty()) {
+    const size_t cut = raw.find('\r');
+    const std::string_view part = raw.substr(0, cut);
+    if (!part.empty() && index().anchors.find(part, 0).word >= 0) {
+      clean_record(clean_line(part), number);
+    }
+    if (cut == std::string_view::npos) return;
+    raw.remove_prefix(cut + 1);
+  }
+}
+
+void LogReader::State::clean_record(std::string_view clean, int64_t number) {
+  const Index& all = index();
+  size_t at = 0;
+  bool matched = false;
+  while (true) {
+    const Anchors::Hit hit = all.anchors.find(clean, at);
+    if (hit.word < 0) break;
+    // What may go on over the next lines: a long message that is not whole, or one whose tail is
+    // optional.
+    const Row* open = nullptr;
+    size_t best = 0;
+    const size_t failures_before = log.failures.size();
+    for (const Row& row : all.rows[size_t(hit.word)]) {
+      if (match(row.row->pattern, clean, hit.at, captures)) {
+        if (row.row->wraps && row.row->tells == Tells::failure) {
+          open = &row;
+          best = captures.size();
+        }
+        take(row, clean, hit.at, number);
+        matched = true;
+        break;
+      }
+      if (row.row->wraps && open == nullptr) open = &row;
+    }
+    if (open != nullptr) {
+      joining = std::string(clean);
+      joining_at = hit.at;
+      joining_row = *open;
+      joining_line = number;
+      joining_left = kJoinedLines;
+      joining_failures = failures_before;
+      joining_best = best;
+    }
+    at = hit.at + 1;
+  }
+  if (matched) ++log.matched;
+}
+
+void LogReader::State::go_on(std::string_view raw) {
+  std::string clean = clean_line(raw);
+  std::string_view text = trim(without_header(clean));
+  while (starts_with(text, ">")) text = trim(text.substr(1));
+  joining += ' ';
+  joining += text;
+  --joining_left;
+  // Any template of that anchor: variants differ in what comes late.
+  for (const std::vector<Row>& rows : index().rows) {
+    const bool same = std::any_of(rows.begin(), rows.end(),
+                                  [&](const Row& r) { return r.row == joining_row.row; });
+    if (!same) continue;
+    for (const Row& row : rows) {
+      if (!row.row->wraps || !match(row.row->pattern, joining, joining_at, captures)) continue;
+      if (captures.size() <= joining_best) break;
+      joining_best = captures.size();
+      const bool failure = row.row->tells == Tells::failure;
+      if (failure && log.failures.size() > joining_failures) log.failures.resize(joining_failures);
+      const std::string whole = joining;
+      match(row.row->pattern, whole, joining_at, captures);
+      take(row, whole, joining_at, joining_line);
+      ++log.matched;
+      if (!failure) {
+        joining_left = 0;
+        joining.clear();
+        return;
+      }
+      break;
+    }
+  }
+  if (joining_left == 0 || joining.size() > kMaxLine) {
+    joining_left = 0;
+    joining.clear();
+  }
+}
+
+void LogReader::State::keep(const Capture& c, const std::string& device, const std::string& rank,
+                            const Row& row, int64_t number) {
+  for (Reading& r : log.readings) {
+    if (r.field != c.name || r.device != device || r.rank != rank) continue;
+    // Another engine's words for the same thing never mix.
+    if (r.engine != row.engine) continue;
+    r.last = c.value;
+    r.text = std::string(c.text.substr(0, kMaxText));
+    r.smallest = std::min(r.smallest, c.value);
+    r.largest = std::max(r.largest, c.value);
+    r.rounding = c.rounding;
+    r.unit = c.unit;
+    r.sum += c.value;
+    r.line = number;
+    ++r.count;
+    return;
+  }
+  if (log.readings.size() >= kMaxReadings) {
+    log.truncated = true;
+    return;
+  }
+  Reading r = reading_of(c);
+  r.device = device;
+  r.rank = rank;
+  r.engine = std::string(row.engine);
+  r.line = number;
+  log.readings.push_back(std::move(r));
+}
+
+void LogReader::State::take(const Row& row, std::string_view clean, size_t at, int64_t number) {
+  const Template& t = *row.row;
+  if (t.tells == Tells::decoy) {
+    if (t.phase > log.phase) log.phase = t.phase;
+    return;
+  }
+  const std::string rank = rank_of(clean, at);
+  std::string device;
+  for (const Capture& c : captures) {
+    if (c.name == "device") device = std::string(c.text.substr(0, 60));
+  }
+  if (t.tells == Tells::failure) {
+    if (log.failures.size() >= kMaxFailures) {
+      // Keep the first ones (the cause) and the last.
+      log.failures.pop_back();
+    }
+    Failure failure;
+    failure.id = std::string(t.id);
+    failure.engine = std::string(row.engine);
+    failure.rank = rank;
+    failure.phase = t.phase == Phase::start ? log.phase : t.phase;
+    failure.line = number;
+    failure.text = std::string(trim(clean.substr(at, kMaxText)));
+    for (const Capture& c : captures) failure.captures.push_back(reading_of(c));
+    log.failures.push_back(std::move(failure));
+    return;
+  }
+  if (t.tells == Tells::config) {
+    if (log.config.engine.empty() || row.engine == "ollama") {
+      log.config.engine = std::string(row.engine);
+    }
+    read_config_line(t.id, clean.substr(at), captures, log.config);
+  }
+  for (const Capture& c : captures) {
+    if (c.name != "device") keep(c, device, rank, row, number);
+  }
+  if (t.phase > log.phase) log.phase = t.phase;
+  if (t.phase == Phase::serve && t.tells == Tells::values) log.serving = true;
+}
+
+LogReader::LogReader() : state_(std::make_unique<State>()) {}
+LogReader::~LogReader() = default;
+LogReader::LogReader(LogReader&&) noexcept = default;
+LogReader& LogReader::operator=(LogReader&&) noexcept = default;
+
+void LogReader::feed(std::string_view bytes) {
+  State& s = *state_;
+  s.log.bytes += int64_t(bytes.size());
+  if (s.skipping || !s.pending.empty()) {
+    const size_t end = bytes.find('\n');
+    const std::string_view rest = bytes.substr(0, end);
+    if (!s.skipping)
+      s.pending.append(rest.substr(0, kMaxLine - std::min(kMaxLine, s.pending.size())));
+    if (end == std::string_view::npos) {
+      if (s.pending.size() >= kMaxLine) {
+        // A line without an end: what was seen of it is read, the rest is not.
+        s.block(s.pending);
+        s.pending.clear();
+        s.skipping = true;
+      }
+      s.log.lines = s.counted_lines;
+      return;
+    }
+    s.pending += '\n';
+    s.block(s.pending);
+    s.pending.clear();
+    s.skipping = false;
+    bytes.remove_prefix(end + 1);
+  }
+  const size_t last = bytes.rfind('\n');
+  if (last != std::string_view::npos) {
+    s.block(bytes.substr(0, last + 1));
+    bytes.remove_prefix(last + 1);
+  }
+  s.pending.assign(bytes.substr(0, kMaxLine));
+  s.skipping = bytes.size() > kMaxLine;
+  if (s.skipping) {
+    s.block(s.pending);
+    s.pending.clear();
+  }
+  s.log.lines = s.counted_lines;
+}
+
+void LogReader::finish() {
+  State& s = *state_;
+  if (!s.pending.empty()) {
+    s.pending += '\n';
+    s.block(s.pending);
+    s.pending.clear();
+  }
+  s.log.lines = s.counted_lines;
+  complete_config(s.log, s.log.config);
+}
+
+const Log& LogReader::log() const { return state_->log; }
+
+Log read_log(std::string_view text) {
+  LogReader reader;
+  reader.feed(text);
+  reader.finish();
+  return reader.log();
+}
+
+}  // namespace vramwise::verify

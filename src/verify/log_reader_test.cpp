@@ -1,0 +1,123 @@
+#include "verify/log_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace vramwise::verify {
+namespace {
+
+constexpr double kG = 1073741824;
+
+double value(const Log& log, std::string_view field) {
+  const Reading* r = log.one(field);
+  return r == nullptr ? -999 : r->last;
+}
+
+TEST(LogReader, PrefixesOfEveryKind) {
+  // The same record as containers, loggers and copying change it.
+  const std::string_view lines[] = {
+      "INFO 10-23 11:23:22 [gpu_worker.py:298] Available KV cache memory: 51.38 GiB",
+      "vllm-1  | INFO 10-23 11:23:22 [gpu_worker.py:298] Available KV cache memory: 51.38 GiB",
+      "2026-05-01 21:58:31.243 | INFO Available KV cache memory: 51.38 GiB",
+      "Aug 18 14:14:59 host python3[28148]: INFO Available KV cache memory: 51.38 GiB",
+      "2023-12-11T17:25:22.531+02:00 | [WARN ] PyProcess - W-1511-model-stderr: INFO Available KV "
+      "cache memory: 51.38 GiB",
+      "{\"log\":\"\\u001b[1;36m(EngineCore_0 pid=9)\\u001b[0;0m INFO Available KV cache memory: "
+      "51.38 GiB\\n\",\"stream\":\"stderr\",\"time\":\"2025-01-01T00:00:00Z\"}",
+      "\x1b[1;36m(EngineCore_0 pid=9)\x1b[0;0m INFO Available KV cache memory: 51.38 GiB",
+      "[1;36m(EngineCore_0 pid=9)[0;0m INFO Available KV cache memory: 51.38 GiB",
+      "> > INFO Available KV cache memory: 51.38 GiB",
+      "<td>INFO Available KV cache memory: 51.38 GiB</td>",
+      "Loading shards: 100%|####| 4/4\rINFO Available KV cache memory: 51.38 GiB\r\n",
+      "Capturing (bs=1 avail_mem=11.47 GB): 100%|#|INFO Available KV cache memory: 51.38 GiB",
+  };
+  for (const std::string_view line : lines) {
+    const Log log = read_log(line);
+    EXPECT_NEAR(value(log, "available"), 51.38 * kG, 1) << line;
+    EXPECT_EQ(log.config.engine, "vllm") << line;
+  }
+}
+
+TEST(LogReader, RanksAreKeptApart) {
+  const Log log = read_log(
+      "(Worker_TP0 pid=1) INFO [gpu_worker.py:298] Available KV cache memory: 5.38 GiB\n"
+      "(Worker_TP1 pid=2) INFO [gpu_worker.py:298] Available KV cache memory: 5.30 GiB\n"
+      "(VllmWorker rank=3 pid=7) INFO Available KV cache memory: 5.44 GiB\n"
+      "(EngineCore_DP0 pid=1) (RayWorkerWrapper pid=77, ip=10.0.0.1) INFO Available KV cache "
+      "memory: 5.45 GiB [repeated 7x across cluster]\n"
+      "(Worker_DP2_TP0_EP4 pid=5) INFO Available KV cache memory: 5.46 GiB\n"
+      "(VllmWorkerProcess pid=4711) INFO Available KV cache memory: 5.47 GiB\n");
+  std::vector<std::string> ranks;
+  for (const Reading* r : log.all("available")) ranks.push_back(r->rank);
+  EXPECT_EQ(ranks,
+            (std::vector<std::string>{"TP0", "TP1", "rank3", "DP0", "DP2 TP0 EP4", "pid 4711"}));
+  EXPECT_NEAR(value(log, "available"), 5.30 * kG, 1);
+}
+
+TEST(LogReader, AnyCutGivesTheSame) {
+  const std::string text =
+      "INFO 01-02 [a.py:1] Model loading took 14.9889 GiB and 3.21 seconds\n"
+      "noise noise noise\r\n"
+      "INFO 01-02 [a.py:1] the current vLLM instance can use total_gpu_memory (23.58GiB) x "
+      "gpu_memory_utilization (0.90) = 21.22GiB\n"
+      "model weights take 14.99GiB; non_torch_memory takes 0.35GiB; PyTorch activation peak memory "
+      "takes 2.07GiB; the rest of the memory reserved for KV Cache is 3.81GiB.\n"
+      "# cuda blocks: 1952, # CPU blocks: 2048";
+  const Log whole = read_log(text);
+  EXPECT_EQ(whole.readings.size(), 11u);
+  for (size_t piece : {size_t{1}, size_t{3}, size_t{7}, size_t{64}}) {
+    LogReader reader;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      reader.feed(std::string_view(text).substr(at, piece));
+    }
+    reader.finish();
+    const Log& log = reader.log();
+    ASSERT_EQ(log.readings.size(), whole.readings.size()) << piece;
+    for (size_t i = 0; i < log.readings.size(); ++i) {
+      EXPECT_EQ(log.readings[i].field, whole.readings[i].field);
+      EXPECT_EQ(log.readings[i].last, whole.readings[i].last);
+      EXPECT_EQ(log.readings[i].line, whole.readings[i].line);
+    }
+  }
+}
+
+TEST(LogReader, WrappedMessagesAreJoined) {
+  const Log log = read_log(
+      "ERROR 11-02 10:00:00 [core.py:708] ValueError: To serve at least one request with the "
+      "models's max seq\n"
+      "ERROR 11-02 10:00:00 [core.py:708] len (40960), (5.00 GiB KV cache is needed, which is "
+      "larger than the\n"
+      "> available KV cache memory (4.12 GiB). Based on the available memory, the estimated "
+      "maximum\n"
+      "model length is 33744. Try increasing `gpu_memory_utilization`\n"
+      "# GPU blocks: 7, # CPU blocks: 8\n");
+  ASSERT_EQ(log.failures.size(), 1u);
+  EXPECT_EQ(log.failures[0].id, "cache_too_small");
+  EXPECT_NEAR(log.failures[0].number("needed"), 5 * kG, 1);
+  EXPECT_NEAR(log.failures[0].number("available_refused"), 4.12 * kG, 1);
+  EXPECT_EQ(value(log, "blocks"), 7);
+}
+
+TEST(LogReader, LongLinesAndRubbishAreReadOver) {
+  LogReader reader;
+  for (int i = 0; i < 64; ++i) reader.feed(std::string(1 << 16, 'x'));  // 4 MiB without a break
+  reader.feed(std::string(1000, '\0'));
+  reader.feed("\n# GPU blocks: 7, # CPU blocks: 8\n");
+  reader.finish();
+  EXPECT_EQ(value(reader.log(), "blocks"), 7);
+  EXPECT_EQ(reader.log().lines, 2);
+}
+
+TEST(LogReader, DecoysSayNothing) {
+  const Log log = read_log(
+      "INFO Engine 000: Avg prompt throughput: 1 tokens/s, GPU KV cache usage: 93.1%, Prefix cache "
+      "hit rate: 0.0%\n"
+      "INFO Loading weights took 3.21 seconds\n"
+      "INFO Overriding num_gpu_blocks=0 with num_gpu_blocks_override=512\n"
+      "RuntimeError: Engine core initialization failed. See root cause above. Failed core "
+      "proc(s)\n");
+  EXPECT_TRUE(log.readings.empty());
+  EXPECT_TRUE(log.failures.empty());
+}
+
+}  // namespace
+}  // namespace vramwise::verify

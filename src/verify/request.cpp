@@ -1,0 +1,203 @@
+#include "verify/request.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "catalog/gpu.h"
+#include "catalog/model_ref.h"
+#include "engines/engine.h"
+
+namespace vramwise::verify {
+namespace {
+
+using json::Value;
+
+// A card whose CUDA total is this close to the printed one may be meant (the print has two decimals
+// and boards differ by some MiB).
+constexpr int64_t kTotalSlack = int64_t{96} << 20;
+
+Value& part(Value& object, std::string_view key) {
+  Value* found = object.find(key);
+  return found != nullptr && found->is_object() ? *found : object.set(key, Value::object());
+}
+
+// Names the catalog may know it by.
+std::vector<std::string> model_names(const LogConfig& config) {
+  std::vector<std::string> names;
+  const auto add = [&](std::string name) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(std::move(name));
+    }
+  };
+  add(config.model);
+  std::string_view path = config.model;
+  while (ends_with(path, "/")) path.remove_suffix(1);
+  // Folders of a hub cache: …/models--Qwen--Qwen3-8B/snapshots/<commit>
+  if (const size_t at = path.find("models--"); at != std::string_view::npos) {
+    const std::string_view tail = path.substr(at + 8);
+    add(replace_all(std::string(tail.substr(0, tail.find('/'))), "--", "/"));
+  }
+  // The last one or two parts of a path.
+  const size_t last = path.rfind('/');
+  if (last != std::string_view::npos) {
+    const size_t before = last == 0 ? std::string_view::npos : path.rfind('/', last - 1);
+    if (before != std::string_view::npos) add(std::string(path.substr(before + 1)));
+    add(std::string(path.substr(last + 1)));
+  }
+  return names;
+}
+
+bool set_model(const LogConfig& config, Value& request, Notes& notes) {
+  if (config.model.empty()) return false;
+  for (const std::string& name : model_names(config)) {
+    if (name.size() > 300 || !catalog::resolve_model(name)) continue;
+    if (name != config.model) {
+      notes.assume("model_from_log",
+                   "the log's model '" + config.model.substr(0, 120) + "' is taken for " + name);
+    }
+    part(request, "model").set("ref", name);
+    return true;
+  }
+  return false;
+}
+
+// The card of that name, else the one of that total.
+void set_gpu(const Log& log, Value& hardware, Notes& notes) {
+  if (hardware.find("gpu") != nullptr) return;
+  const Reading* total = log.one("total");
+  std::string_view name = trim(log.config.gpu);
+  if (!name.empty()) {
+    if (const auto gpu = catalog::find_gpu(name)) {
+      hardware.set("gpu", gpu->id);
+      return;
+    }
+    if (starts_with(name, "NVIDIA ")) name.remove_prefix(7);
+    if (starts_with(name, "GeForce ")) name.remove_prefix(8);
+    if (const auto gpu = catalog::find_gpu(name)) {
+      hardware.set("gpu", gpu->id);
+      return;
+    }
+  }
+  if (total == nullptr) return;
+  std::optional<catalog::Gpu> nearest;
+  int64_t distance = kTotalSlack;
+  int others = 0;
+  for (const std::string_view id : catalog::ids(catalog::Kind::gpu)) {
+    const auto gpu = catalog::find_gpu(id);
+    if (!gpu) continue;
+    const int64_t off = std::abs(gpu->total.count() - int64_t(total->last));
+    if (off > kTotalSlack) continue;
+    ++others;
+    const bool measured = gpu->basis == catalog::Gpu::Basis::measured;
+    const bool better =
+        !nearest || (measured && nearest->basis != catalog::Gpu::Basis::measured) ||
+        (measured == (nearest->basis == catalog::Gpu::Basis::measured) && off < distance);
+    if (better) {
+      distance = off;
+      nearest = *gpu;
+    }
+  }
+  if (nearest) {
+    hardware.set("gpu", nearest->id);
+    std::string text = "the log names no card: by its memory of " +
+                       format_bytes(Bytes(int64_t(total->last))) + " it is taken for " +
+                       nearest->name;
+    if (others > 1) text += ", one of " + std::to_string(others) + " such cards";
+    notes.assume("gpu_from_total", text);
+  }
+}
+
+// Devices that hold a part of the model, by buffer names; hosts end in _Host or are the CPU.
+int64_t devices_with_buffers(const Log& log) {
+  std::vector<std::string> names;
+  for (const std::string_view field : {"model_buffer", "kv_buffer", "compute_buffer"}) {
+    for (const Reading* r : log.all(field)) {
+      const std::string& d = r->device;
+      if (d.empty() || starts_with(d, "CPU") || contains(d, "_Host") || starts_with(d, "AMX") ||
+          contains(d, "_Mapped") || contains(d, "_Split") || contains(d, "REPACK")) {
+        continue;
+      }
+      if (std::find(names.begin(), names.end(), d) == names.end()) names.push_back(d);
+    }
+  }
+  return int64_t(names.size());
+}
+
+std::string backend_of(const Log& log) {
+  for (const std::string_view field : {"model_buffer", "compute_buffer", "kv_buffer"}) {
+    for (const Reading* r : log.all(field)) {
+      const std::string& d = r->device;
+      if (starts_with(d, "CUDA")) return "cuda";
+      if (starts_with(d, "ROCm")) return "rocm";
+      if (starts_with(d, "Vulkan")) return "vulkan";
+      if (starts_with(d, "SYCL")) return "sycl";
+      if (starts_with(d, "MTL") || starts_with(d, "Metal")) return "metal";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+LogRequest request_of(const Log& log, const Value& given) {
+  LogRequest out;
+  Value& request = out.request;
+  request = Value::object();
+  for (const json::Member& m : given.as_object()) {
+    if (m.key == "log" || m.key == "ask") continue;
+    request.set(m.key, m.value);
+  }
+  const LogConfig& c = log.config;
+  if (request.find("model") == nullptr) set_model(c, request, out.notes);
+  if (request.find("weights") == nullptr && !c.weights.empty()) request.set("weights", c.weights);
+
+  Value& engine = part(request, "engine");
+  if (engine.find("name") == nullptr && !c.engine.empty()) engine.set("name", c.engine);
+  if (engine.find("version") == nullptr && engines::Version::parse(c.version)) {
+    if (!c.version.empty()) engine.set("version", c.version);
+  }
+  Value& options = part(engine, "options");
+  for (const json::Member& option : c.options.entries()) {
+    if (options.find(option.key) == nullptr) options.set(option.key, option.value);
+  }
+
+  Value& hardware = part(request, "hardware");
+  if (hardware.find("devices") == nullptr) {
+    set_gpu(log, hardware, out.notes);
+    if (const Reading* total = log.one("total");
+        total != nullptr && hardware.find("total_bytes") == nullptr && total->last > 0) {
+      hardware.set("total_bytes", int64_t(total->last));
+    }
+    if (hardware.find("backend") == nullptr) {
+      const std::string backend = backend_of(log);
+      if (!backend.empty()) hardware.set("backend", backend);
+    }
+    if (hardware.find("count") == nullptr) {
+      int64_t count = devices_with_buffers(log);
+      if (const Value* name = engine.find("name"); count == 0 && name != nullptr) {
+        if (const auto found = engines::find_engine(name->as_string())) {
+          count = (*found)->devices_asked(engines::Options::from_json(options));
+        }
+      }
+      if (count > 0) hardware.set("count", count);
+    }
+    // llama.cpp says what is free before it loads.
+    if (hardware.find("used_bytes") == nullptr && hardware.find("total_bytes") != nullptr) {
+      const Reading* free = log.one("free_at_start");
+      const Value* all = hardware.find("total_bytes");
+      if (free != nullptr && free->engine == "llama.cpp" &&
+          all->as_integer() > int64_t(free->last)) {
+        hardware.set("used_bytes", all->as_integer() - int64_t(free->last));
+      }
+    }
+  }
+  if (request.find("model") == nullptr) out.lacking.push_back("model");
+  if (hardware.find("gpu") == nullptr && hardware.find("total_bytes") == nullptr &&
+      hardware.find("devices") == nullptr) {
+    out.lacking.push_back("hardware");
+  }
+  return out;
+}
+
+}  // namespace vramwise::verify
