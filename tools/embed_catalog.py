@@ -268,7 +268,7 @@ def main():
             if args.slim and kind == "options":
                 # Defaults and effects of options, which only people read, stand in entries of their own.
                 entries = [(i, a, without_harmless(o)) for i, a, o in entries
-                           if not i.endswith("/about")]
+                           if not i.endswith(("/about", "/env"))]
             if args.slim:
                 entries = [(i, a, slim(o, NOT_NEEDED.get(kind, set()))) for i, a, o in entries]
             for _, _, entry in entries:

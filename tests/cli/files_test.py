@@ -87,6 +87,19 @@ class Files(unittest.TestCase):
         path, *_ = self.write_gguf()
         self.assertEqual(self.answer("plan", path, "--gpu", "rtx-4090")["engine"]["name"], "llama.cpp")
 
+    def test_a_line_that_serves_a_file_is_planned_from_it(self):
+        path, head, size = self.write_gguf("served.gguf")
+        (self.at / "home").mkdir()
+        path.rename(self.at / "home" / "served.gguf")
+        for name in (str(self.at / "home" / "served.gguf"), "~/served.gguf"):
+            (self.at / "serve.sh").write_text(f"llama-server -m {name} -c 2048 -np 1\n")
+            answer = self.answer("plan", "--gpu", "rtx-3090", "--line", self.at / "serve.sh")
+            self.assertEqual(answer["model"]["tensor_bytes"], size - len(head))
+            self.assertEqual(answer["kv"]["max_sequence_tokens"], 2048)
+        # A file that is not here is a name.
+        code, _, err = self.run_it("plan", "--gpu", "rtx-3090", "--", "llama-server -m ./nowhere.gguf")
+        self.assertEqual(code, 4, err)
+
     def test_split_gguf_by_any_part(self):
         metadata = {"general.architecture": "llama", "llama.block_count": 1, "llama.embedding_length": 512,
                     "llama.context_length": 512, "llama.attention.head_count": 8, "llama.vocab_size": 100,

@@ -225,5 +225,17 @@ TEST(OtherLines, TheSmallOnes) {
   EXPECT_LAUNCH(cases);
 }
 
+TEST(EngineLines, VariablesNamedLikeTheEnginesOwnAreNotDropped) {
+  // Known and harmless, known to matter, and a typing error.
+  const std::string line =
+      "VLLM_LOGGING_LEVEL=DEBUG VLLM_BATCH_INVARIANT=1 VLLM_ATTENTION_BACKEN=X PATH=/bin "
+      "vllm serve o/m";
+  const auto read = read_launch(line);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->unknown.size(), 1U);
+  EXPECT_EQ(read->unknown[0].token, "VLLM_ATTENTION_BACKEN");
+  EXPECT_EQ(read->unknown[0].nearest, "VLLM_ATTENTION_BACKEND");
+}
+
 }  // namespace
 }  // namespace vramwise::engines::launch

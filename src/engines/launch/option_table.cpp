@@ -170,6 +170,7 @@ Result<OptionTable> OptionTable::from_json(std::string_view engine, const json::
 
 void OptionTable::index() {
   for (size_t i = 0; i < options_.size(); ++i) {
+    if (starts_with(options_[i].name, "env:")) continue;  // a variable has no flag
     for (const std::string& s : options_[i].flags)
       spellings_.push_back({s, loose(s), i, false, false});
     for (const std::string& s : options_[i].no) spellings_.push_back({s, loose(s), i, true, false});

@@ -84,6 +84,11 @@ std::string command_of(const Question& q, const PlanState& s) {
     if (m.key == "tool" || m.key == "n_outputs_max" || m.key == "n_rs_seq") continue;
     const bool bare = std::find(kBareFlags.begin(), kBareFlags.end(), m.key) != kBareFlags.end();
     if (bare && m.value.is_boolean() && !m.value.as_boolean()) continue;
+    // Switches that are words on the command line.
+    if ((m.key == "flash_attn" || m.key == "fit") && m.value.is_boolean()) {
+      o.set(m.key, json::Value(m.value.as_boolean() ? "on" : "off"));
+      continue;
+    }
     o.set(m.key, m.value.is_array() ? json::Value(joined(m.value.as_array())) : m.value);
   }
   const std::string start = s.request.tool + " -m " + shell_quoted(file_name(q, s));
