@@ -63,6 +63,10 @@ def page(path):
     return "\n".join(lines)
 
 
+def without_counted(text):
+    return text.replace("| yes |", "|  |")
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     stale = []
@@ -72,7 +76,8 @@ def main():
         target = FOLDER / f"{path.stem}.md"
         text = page(path)
         if check:
-            if not target.is_file() or target.read_text(encoding="utf-8") != text:
+            # What is counted changes with the engines' code: as of the last writing is good enough.
+            if not target.is_file() or without_counted(target.read_text(encoding="utf-8")) != without_counted(text):
                 stale.append(str(target.relative_to(ROOT)))
         else:
             FOLDER.mkdir(exist_ok=True)
