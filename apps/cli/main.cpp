@@ -11,6 +11,7 @@
 #include "apps/cli/batch.h"
 #include "apps/cli/doctor.h"
 #include "apps/cli/output.h"
+#include "apps/cli/plan_file.h"
 #include "apps/cli/question.h"
 #include "apps/cli/verify.h"
 #include "base/text.h"
@@ -30,7 +31,13 @@ int answer_question(const Question& question, const Output& output) {
     std::cout << json::dump(*request, 2) << "\n";
     return 0;
   }
-  return show(api::handle_value(*request), output, question.ask == "explain");
+  const json::Value answer = api::handle_value(*request);
+  if (!question.save.empty() && answer.find("error") == nullptr) {
+    if (auto saved = save_plan(question.save, *request, answer); !saved) {
+      return show_error(saved.error(), output);
+    }
+  }
+  return show(answer, output, question.ask == "explain");
 }
 
 // Flags close to an unknown one, for the error message.
@@ -116,6 +123,10 @@ int run(int argc, char** argv) {
       add_question("models", "which models of the catalog a GPU holds"),
       add_question("simulate", "a load run through the scheduler: users, waiting, latency, cost"),
   };
+  asks[0]
+      ->add_option("--save", questions[0].save, "also write a plan file, for `check` and `diff`")
+      ->type_name("FILE")
+      ->group("Output");
   std::string emit;
   asks[0]
       ->add_option("--emit", emit, "print a manifest to run it: compose, k8s or llm-d")
@@ -143,14 +154,7 @@ int run(int argc, char** argv) {
   catalog->add_option("NAME", catalog_name, "show this entry with its sources");
   add_output_options(*catalog, output);
 
-  std::string diff_sides[2];
-  bool diff_offline = false;
-  CLI::App* diff =
-      app.add_subcommand("diff", "what two models or files differ in, tensor by tensor");
-  diff->add_option("A", diff_sides[0], "file, folder or name")->required();
-  diff->add_option("B", diff_sides[1], "file, folder or name")->required();
-  diff->add_flag("--offline", diff_offline, "use what is on disk; ask no hub")->group("Model");
-  add_output_options(*diff, output);
+  PlanFileCommands plan_files(app, output);
 
   std::vector<std::string> compared;
   CLI::App* compare = app.add_subcommand("compare", "two requests beside each other, part by part");
@@ -218,19 +222,7 @@ int run(int argc, char** argv) {
     if (!catalog_name.empty()) request.set("name", catalog_name);
     return show(api::handle_value(request), output, false);
   }
-  if (diff->parsed()) {
-    json::Value request = json::Value::object();
-    request.set("ask", "diff");
-    for (int i = 0; i < 2; ++i) {
-      json::Value model = json::Value::object();
-      model.set(host::looks_like_path(diff_sides[i]) ? "path" : "ref", diff_sides[i]);
-      request.set(i == 0 ? "a" : "b", json::Value::object()).set("model", std::move(model));
-    }
-    if (auto read = host::resolve_sources(request, {.offline = diff_offline}); !read) {
-      return show_error(read.error(), output);
-    }
-    return show(api::handle_value(request), output, false);
-  }
+  if (plan_files.parsed()) return plan_files.run(launch_line);
   if (compare->parsed()) {
     json::Value request = json::Value::object();
     request.set("ask", "compare");

@@ -24,6 +24,7 @@ struct Question {
   std::string line_file;  // or from a file: a script, a compose file, a manifest
   std::string file;       // of a repository or folder with several models
   std::string revision;
+  std::string save;  // plan file to write
   bool offline = false;
   bool tensors = false;
   json::Value extra = json::Value::object();  // members of one ask alone

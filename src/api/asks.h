@@ -22,6 +22,7 @@ std::span<const Ask> asks();
 Result<json::Value> ask_max(const json::Reader& request, const json::Value& id);
 Result<json::Value> ask_gpus(const json::Reader& request, const json::Value& id);
 Result<json::Value> ask_models(const json::Reader& request, const json::Value& id);
+// In compare.cpp.
 Result<json::Value> ask_compare(const json::Reader& request, const json::Value& id);
 
 }  // namespace vramwise::api

@@ -171,40 +171,4 @@ Result<Value> ask_models(const json::Reader& request, const Value& id) {
   return answer;
 }
 
-// {"ask":"compare","a":{…request…},"b":{…}}: two answers and their differences part by part.
-Result<Value> ask_compare(const json::Reader& request, const Value& id) {
-  Value block = Value::object();
-  Value totals[2];
-  std::string sentences[2];
-  const char* const names[] = {"a", "b"};
-  for (int i = 0; i < 2; ++i) {
-    TRY_ASSIGN(const json::Reader side, request.require({names[i]}));
-    auto question = plan::read_request(side);
-    if (!question) return fail(std::move(question.error()));
-    TRY_ASSIGN(const plan::Plan plan, plan::make_plan(*question, plan::Levers::skip));
-    Value answer = plan_answer(Value(), plan);
-    totals[i] = *answer.find("totals");
-    sentences[i] = plan::sentence(plan);
-    block.set(names[i], std::move(answer));
-  }
-  Value difference = Value::object();
-  for (const json::Member& member : totals[0].as_object()) {
-    const Value* other = totals[1].find(member.key);
-    if (other != nullptr && member.value.is_integer() && other->is_integer()) {
-      difference.set(member.key,
-                     saturating_subtract(other->as_integer(), member.value.as_integer()));
-    }
-  }
-  block.set("difference", std::move(difference));
-  const Value* total = block.find("difference")->find("total_bytes");
-  const int64_t more = total != nullptr ? total->as_integer() : 0;
-  block.set("answer", more == 0
-                          ? std::string("Both take the same on the fullest card")
-                          : "The second takes " + format_bytes(Bytes(more < 0 ? -more : more)) +
-                                (more < 0 ? " less" : " more") + " on the fullest card");
-  Value answer = answer_head(id);
-  answer.set("compare", std::move(block));
-  return answer;
-}
-
 }  // namespace vramwise::api

@@ -105,36 +105,4 @@ std::string models_text(const Value& answer, const Style& style) {
   return out;
 }
 
-std::string compare_text(const Value& answer, const Style& style) {
-  const Value& block = member(answer, "compare");
-  std::string out = answer_line(block, style);
-  const Value& a = member(block, "a");
-  const Value& b = member(block, "b");
-  Table table({{"", Align::left, 0},
-               {"first", Align::right, 0},
-               {"second", Align::right, 0},
-               {"difference", Align::right, 0}});
-  const auto row = [&](std::string_view label, std::string_view key) {
-    const int64_t x = integer(member(a, "totals"), key);
-    const int64_t y = integer(member(b, "totals"), key);
-    table.add(
-        {std::string(label), size_text(style, x), size_text(style, y), size_text(style, y - x)});
-  };
-  row("weights", "weights_bytes");
-  row("KV cache", "kv_cache_bytes");
-  row("activations", "activations_bytes");
-  row("runtime", "runtime_bytes");
-  row("total", "total_bytes");
-  const auto count_row = [&](std::string_view label, int64_t x, int64_t y) {
-    table.add({std::string(label), format_grouped(x), format_grouped(y), format_grouped(y - x)});
-  };
-  count_row("tokens held", integer(member(a, "kv"), "pool_tokens"),
-            integer(member(b, "kv"), "pool_tokens"));
-  count_row("users", integer(a, "users"), integer(b, "users"));
-  out += "\n" + table.draw(style) + "\n";
-  out += "first:  " + wrap(text(a, "answer"), style.width, 8, 8) + "\n";
-  out += "second: " + wrap(text(b, "answer"), style.width, 8, 8) + "\n";
-  return out;
-}
-
 }  // namespace vramwise::report

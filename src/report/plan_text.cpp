@@ -328,6 +328,7 @@ std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("max") != nullptr) return max_text(answer, style);
   if (answer.find("gpus") != nullptr) return gpus_text(answer, style);
   if (answer.find("models") != nullptr) return models_text(answer, style);
+  if (answer.find("check") != nullptr) return check_text(answer, style);
   if (answer.find("compare") != nullptr) return compare_text(answer, style);
   if (answer.find("simulate") != nullptr) return simulate_text(answer, style);
   // A manifest goes to a file or to kubectl as it is: the verdict stands in its first comment.

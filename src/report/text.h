@@ -36,6 +36,8 @@ std::string compare_text(const json::Value& answer, const Style& style);
 std::string simulate_text(const json::Value& answer, const Style& style);
 // verify: a log beside its plan.
 std::string verify_text(const json::Value& answer, const Style& style);
+// check: whether saved plans still hold.
+std::string check_text(const json::Value& answer, const Style& style);
 // What was read out of a launch line.
 std::string launch_text(const json::Value& answer, const Style& style);
 

@@ -1,0 +1,43 @@
+// Plan files: a question with its answer, kept for later. `plan --save` writes one, `check` plans
+// it again and says by its exit status whether it still holds, `diff` sets two beside each other.
+//
+//   {"vramwise_plan":1,"version":"0.1.0","request":{…},"answer":{…}}
+//
+// The request carries what was read from the model's files, so a plan file needs nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/output.h"
+#include "apps/cli/question.h"
+#include "base/result.h"
+#include "json/value.h"
+
+namespace vramwise::cli {
+
+// Errors: invalid_input when the file cannot be written.
+Result<void> save_plan(const std::string& path, const json::Value& request,
+                       const json::Value& answer);
+
+class PlanFileCommands {
+ public:
+  PlanFileCommands(CLI::App& app, Output& output);
+  bool parsed() const;
+  int run(const std::string& launch_line);
+
+ private:
+  int run_check();
+  int run_diff(const std::string& launch_line);
+
+  Output& output_;
+  CLI::App* check_;
+  std::vector<std::string> files_;
+  double growth_ = -1;  // percent; negative: any
+  bool no_tight_ = false;
+  CLI::App* diff_;
+  Question question_;
+  std::string other_;
+};
+
+}  // namespace vramwise::cli
