@@ -5,6 +5,22 @@ include(CMakePackageConfigHelpers)
 
 if(TARGET vramwise)
   install(TARGETS vramwise)
+  # Completions and manual pages are written by the program itself; built with `all`.
+  set(shell_files ${PROJECT_BINARY_DIR}/generated/share)
+  add_custom_command(
+    OUTPUT ${shell_files}/stamp
+    COMMAND ${CMAKE_COMMAND} -DVRAMWISE=$<TARGET_FILE:vramwise> -DFOLDER=${shell_files}
+            -P ${PROJECT_SOURCE_DIR}/cmake/ShellFiles.cmake
+    DEPENDS vramwise ${PROJECT_SOURCE_DIR}/cmake/ShellFiles.cmake
+    COMMENT "Writing completions and manual pages"
+    VERBATIM)
+  add_custom_target(vramwise_shell_files ALL DEPENDS ${shell_files}/stamp)
+  install(FILES ${shell_files}/vramwise.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME vramwise)
+  install(FILES ${shell_files}/vramwise.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+          RENAME _vramwise)
+  install(FILES ${shell_files}/vramwise.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  install(DIRECTORY ${shell_files}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 endif()
 
 get_target_property(api_type vramwise_api TYPE)

@@ -14,7 +14,7 @@ need_native() {
 need_tests() {
   need "to test" "libgtest-dev gtest/gtest.h" "libgmock-dev gmock/gmock.h" \
     "librapidcheck-dev rapidcheck.h" "python3-jsonschema @/usr/lib/python3/dist-packages/jsonschema" \
-    "python3-yaml @/usr/lib/python3/dist-packages/yaml" \
+    "python3-yaml @/usr/lib/python3/dist-packages/yaml" "groff-base groff" "zsh zsh" "fish fish" \
     "pkg-config pkg-config"
 }
 need_clang() {

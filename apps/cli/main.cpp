@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "apps/cli/batch.h"
+#include "apps/cli/command_tree.h"
 #include "apps/cli/doctor.h"
 #include "apps/cli/output.h"
 #include "apps/cli/plan_file.h"
@@ -171,6 +172,19 @@ int run(int argc, char** argv) {
       app.add_subcommand("doctor", "this machine: GPUs, what holds their memory, limits");
   add_output_options(*doctor, output);
 
+  std::string shell;
+  CLI::App* completions =
+      app.add_subcommand("completions", "a completion script for bash, zsh or fish");
+  completions->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  std::string manual_of;
+  CLI::App* manual = app.add_subcommand("man", "the manual page, or that of a command, in roff");
+  manual->add_option("COMMAND", manual_of, "the command; without it, the program's own page");
+  std::vector<std::string> completed;  // kind and prefix, from a completion script
+  CLI::App* candidates = app.add_subcommand("__complete", "")->group("");
+  candidates->add_option("WORDS", completed)->expected(1, 2);
+
   // Everything behind `--` is an engine's own line, not ours.
   std::string launch_line;
   for (int i = 1; i < argc; ++i) {
@@ -234,6 +248,27 @@ int run(int argc, char** argv) {
       request.set(i == 0 ? "a" : "b", std::move(*side));
     }
     return show(api::handle_value(request), output, false);
+  }
+  if (completions->parsed()) {
+    std::cout << completion_script(command_tree(app), shell);
+    return 0;
+  }
+  if (manual->parsed()) {
+    const std::string page = manual_page(command_tree(app), manual_of);
+    if (page.empty()) {
+      std::cerr << "error: there is no command '" << report::safe(manual_of)
+                << "'\n  help: vramwise man\n";
+      return 4;
+    }
+    std::cout << page;
+    return 0;
+  }
+  if (candidates->parsed()) {
+    const std::string prefix = completed.size() > 1 ? completed[1] : std::string();
+    for (const std::string& name : complete(app, completed.front(), prefix)) {
+      std::cout << name << "\n";
+    }
+    return 0;
   }
   if (doctor->parsed()) return run_doctor(output);
   if (batch->parsed()) return run_batch(batch_file);

@@ -13,6 +13,14 @@ passed=0
 "$prefix/bin/vramwise" --version
 passed=$((passed + 1))
 
+# Completions and manual pages, the latter one for each command.
+for file in share/bash-completion/completions/vramwise share/zsh/site-functions/_vramwise \
+  share/fish/vendor_completions.d/vramwise.fish share/man/man1/vramwise.1 share/man/man1/vramwise-plan.1; do
+  [[ -s $prefix/$file ]] || { echo "not installed: $file"; exit 1; }
+done
+bash -n "$prefix/share/bash-completion/completions/vramwise"
+passed=$((passed + 1))
+
 cmake -S "$root/tests/install/consumer" -B "$work/consumer" -G Ninja "-DCMAKE_PREFIX_PATH=$prefix" >/dev/null
 cmake --build "$work/consumer" >/dev/null
 "$work/consumer/consumer"
