@@ -18,17 +18,27 @@ namespace {
 
 using namespace vramwise;
 
-// Made once, removed at the end.
+// Made once, removed at the end; VRAMWISE_BENCH_FILE names another place and keeps it, for
+// tools/peers.py.
 const std::string& model_file() {
   struct File {
     std::string path;
+    bool keep = false;
     File() {
+      if (const char* kept = std::getenv("VRAMWISE_BENCH_FILE")) {
+        keep = true;
+        path = kept;
+        testing::llama_70b_with_tokenizer().write(path);
+        return;
+      }
       const char* folder = std::getenv("TMPDIR");
       path = std::string(folder != nullptr ? folder : "/tmp") + "/vramwise-bench-" +
              std::to_string(::getpid()) + ".gguf";
       testing::llama_70b_with_tokenizer().write(path);
     }
-    ~File() { ::unlink(path.c_str()); }
+    ~File() {
+      if (!keep) ::unlink(path.c_str());
+    }
   };
   static const File file;
   return file.path;

@@ -12,6 +12,8 @@ import statistics
 import subprocess
 import time
 
+import peers
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 COLD = [  # what a person waits for: the whole process, from start to exit
@@ -55,6 +57,7 @@ def page(binary, folder, arguments):
     for name, command in COLD:
         median, fastest = cold_start(binary, command)
         lines.append(f"| {name} | {median:.1f} | {fastest:.1f} |")
+    lines += ["", *peers.table(binary, folder / "gguf_header_bench")]
     lines += ["", "## Inside", "", "| program | benchmark | time | a second |", "|---|---|---:|---:|"]
     for program, row in benchmarks(folder, arguments):
         rate = row.get("items_per_second")

@@ -400,6 +400,18 @@ Value inspect_block(const model::Model& model, const weights::Weights& weights) 
     formats.push(std::move(item));
   }
   block.set("tensors_by_format", std::move(formats));
+  if (weights.recipe && !weights.stored) {
+    static constexpr const char* kNames[] = {"weights", "packed_words", "packed_bytes",
+                                             "scales",  "zero_points",  "indices",
+                                             "scalars", "shapes",       "tables"};
+    static_assert(std::size(kNames) == weights::kStoredKinds);
+    const weights::StoredCounts counts = weights::stored_counts(model, weights);
+    Value stored = Value::object();
+    for (size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] > 0) stored.set(kNames[i], counts[i]);
+    }
+    block.set("stored_elements", std::move(stored));
+  }
   block.set("mtp_parameters", mtp_parameter_count(model));
   block.set("buffers", buffer_count(model));
   block.set("layers", int64_t(model.layers.size()));

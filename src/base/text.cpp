@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/decimal.h"
+
 namespace vramwise {
 namespace {
 
@@ -114,17 +116,23 @@ std::optional<double> parse_number(std::string_view text) {
   size_t i = 0;
   bool negative = false;
   if (i < text.size() && (text[i] == '-' || text[i] == '+')) negative = text[i++] == '-';
-  uint64_t mantissa = 0;
-  int exponent = 0;
+  std::string digits;  // significant ones; a last 1 stands for what is cut off and not zero
+  int64_t exponent = 0;
   bool any = false;
   const auto take_digits = [&](bool fraction) {
     for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
       any = true;
-      if (mantissa < 1'000'000'000'000'000'000ULL) {
-        mantissa = mantissa * 10 + uint64_t(text[i] - '0');
+      if (digits.empty() && text[i] == '0') {
         if (fraction) --exponent;
-      } else if (!fraction) {
-        ++exponent;
+      } else if (digits.size() + 1 < kMaxDecimalDigits) {
+        digits += text[i];
+        if (fraction) --exponent;
+      } else {
+        if (text[i] != '0' && digits.size() < kMaxDecimalDigits) {
+          digits += '1';
+          --exponent;
+        }
+        if (!fraction) ++exponent;
       }
     }
   };
@@ -138,23 +146,24 @@ std::optional<double> parse_number(std::string_view text) {
     ++i;
     const auto given = parse_integer(text.substr(i));
     if (!given || *given > 100'000 || *given < -100'000) return std::nullopt;
-    exponent += int(*given);
+    exponent += *given;
     i = text.size();
   }
   if (i != text.size()) return std::nullopt;
-  double value = double(mantissa);
-  if (mantissa != 0) {
-    // Exact for the numbers people write (at most 15 digits, exponent within 22); beyond that the
-    // last bit may differ from a correctly rounded reader, but equally on every platform.
-    for (; exponent >= 22; exponent -= 22) value *= 1e22;
-    for (; exponent <= -22; exponent += 22) value /= 1e22;
-    constexpr std::array<double, 22> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21};
-    value = exponent < 0 ? value / kPowers[size_t(-exponent)] : value * kPowers[size_t(exponent)];
+  constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  std::optional<double> value;
+  if (digits.size() <= 15 && exponent >= -22 && exponent <= 22) {
+    // Both numbers are exact doubles, so one operation rounds once.
+    double whole = 0;
+    for (const char c : digits) whole = whole * 10 + double(c - '0');
+    value = exponent < 0 ? whole / kPowers[size_t(-exponent)] : whole * kPowers[size_t(exponent)];
+  } else {
+    value = nearest_double(digits, exponent);
   }
-  if (!std::isfinite(value)) return std::nullopt;
-  return negative ? -value : value;
+  if (!value) return std::nullopt;
+  return negative ? -*value : *value;
 }
 
 bool starts_with(std::string_view text, std::string_view prefix) {

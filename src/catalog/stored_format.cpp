@@ -29,9 +29,10 @@ struct Rule {
 };
 
 // How llm-compressor writes a scheme. Ignored: the head, and the routers of experts.
-#define VRAMWISE_COMPRESSED(format, weights)                                 \
-  R"({"quant_method":"compressed-tensors","format":")" format                \
-  R"(","config_groups":{"group_0":{"targets":["Linear"],"weights":)" weights \
+#define VRAMWISE_COMPRESSED(format, weights, inputs)                                  \
+  R"({"quant_method":"compressed-tensors","format":")" format                         \
+  R"(","config_groups":{"group_0":{"targets":["Linear"],"input_activations":)" inputs \
+  R"(,"weights":)" weights                                                            \
   R"(}},"ignore":["lm_head","re:.*mlp\\.gate$","re:.*router.*","re:.*vis(ion|ual).*"]})"
 
 constexpr std::string_view kFp8Block =
@@ -44,28 +45,32 @@ constexpr std::string_view kModeloptNvfp4 =
     R"({"quant_method":"modelopt","quant_algo":"NVFP4","kv_cache_quant_algo":"FP8","group_size":16,"ignore":["lm_head"]})";
 constexpr std::string_view kFp8Channel = VRAMWISE_COMPRESSED(
     "float-quantized",
-    R"({"num_bits":8,"type":"float","symmetric":true,"strategy":"channel","dynamic":false})");
+    R"({"num_bits":8,"type":"float","symmetric":true,"strategy":"channel","dynamic":false})",
+    R"({"num_bits":8,"type":"float","strategy":"token","dynamic":true})");
 constexpr std::string_view kFp8Tensor = VRAMWISE_COMPRESSED(
     "float-quantized",
-    R"({"num_bits":8,"type":"float","symmetric":true,"strategy":"tensor","dynamic":false})");
+    R"({"num_bits":8,"type":"float","symmetric":true,"strategy":"tensor","dynamic":false})",
+    R"({"num_bits":8,"type":"float","strategy":"tensor","dynamic":false})");
 constexpr std::string_view kInt8Channel = VRAMWISE_COMPRESSED(
     "int-quantized",
-    R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"channel","dynamic":false})");
+    R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"channel","dynamic":false})",
+    R"({"num_bits":8,"type":"int","strategy":"token","dynamic":true})");
 constexpr std::string_view kInt8Packed = VRAMWISE_COMPRESSED(
     "pack-quantized",
-    R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"channel","dynamic":false})");
+    R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"channel","dynamic":false})", "null");
 constexpr std::string_view kInt4Group128 = VRAMWISE_COMPRESSED(
     "pack-quantized",
-    R"({"num_bits":4,"type":"int","symmetric":true,"strategy":"group","group_size":128})");
+    R"({"num_bits":4,"type":"int","symmetric":true,"strategy":"group","group_size":128})", "null");
 constexpr std::string_view kInt4Group32 = VRAMWISE_COMPRESSED(
     "pack-quantized",
-    R"({"num_bits":4,"type":"int","symmetric":true,"strategy":"group","group_size":32})");
+    R"({"num_bits":4,"type":"int","symmetric":true,"strategy":"group","group_size":32})", "null");
 constexpr std::string_view kInt8Group32 = VRAMWISE_COMPRESSED(
     "pack-quantized",
-    R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"group","group_size":32})");
+    R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"group","group_size":32})", "null");
 constexpr std::string_view kNvfp4 = VRAMWISE_COMPRESSED(
     "nvfp4-pack-quantized",
-    R"({"num_bits":4,"type":"float","symmetric":true,"strategy":"tensor_group","group_size":16})");
+    R"({"num_bits":4,"type":"float","symmetric":true,"strategy":"tensor_group","group_size":16})",
+    R"({"num_bits":4,"type":"float","strategy":"tensor_group","group_size":16,"dynamic":"local"})");
 #undef VRAMWISE_COMPRESSED
 constexpr std::string_view kAwq =
     R"({"quant_method":"awq","bits":4,"group_size":128,"zero_point":true,"version":"gemm"})";

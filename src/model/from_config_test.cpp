@@ -30,6 +30,34 @@ Result<Model> with(std::string_view key, json::Value value) {
   return build(config);
 }
 
+// Config of google/gemma-3-4b-it: its text model leaves out the vocabulary, 262,208 with the image
+// token; the tokenizer, and so a GGUF file, has 262,144.
+TEST(FromConfig, GgufFilesOfGemma3HoldTheRowsOfTheTokenizer) {
+  const auto model = build(parsed(R"({
+    "architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "text_config": {
+      "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+      "num_hidden_layers": 34, "sliding_window": 1024}})"));
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->vocab_size, 262'208);
+  EXPECT_EQ(model->gguf.vocab_rows, 262'144);
+}
+
+// Vision and MTP layer of LGAI-EXAONE/EXAONE-4.5-33B: together the hub counts 34,350,097,664.
+TEST(FromConfig, ExaoneTowerHasFewerHeadsForKeys) {
+  const auto model = build(parsed(R"({
+    "model_type": "exaone4_5", "tie_word_embeddings": false, "text_config": {
+      "model_type": "exaone4_5_text", "hidden_size": 5120, "intermediate_size": 27392,
+      "num_attention_heads": 40, "num_key_value_heads": 8, "num_hidden_layers": 64,
+      "num_nextn_predict_layers": 1, "sliding_window": 4096, "sliding_window_pattern": "LLLG",
+      "vocab_size": 153600},
+    "vision_config": {"depth": 28, "hidden_size": 2048, "intermediate_size": 5120, "num_heads": 32,
+      "num_key_value_heads": 8, "out_hidden_size": 5120, "patch_size": 14, "spatial_merge_size": 2,
+      "temporal_patch_size": 2}})"));
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(parameter_count(*model), 33'813'987'328);
+  EXPECT_EQ(parameter_count(*model) + mtp_parameter_count(*model), 34'350'097'664);
+}
+
 TEST(FromConfig, Qwen3) {
   const auto model = build(parsed(kQwen3));
   ASSERT_TRUE(model) << model.error().message;

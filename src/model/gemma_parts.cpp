@@ -30,4 +30,9 @@ void add_gemma3_ropes(Builder& b, int64_t head_dim) {
   b.model().rope_tables.push_back(local);
 }
 
+void drop_untokenised_rows(Builder& b) {
+  constexpr int64_t kTokens = 262144;
+  if (b.model().vocab_size > kTokens) b.model().gguf.vocab_rows = kTokens;
+}
+
 }  // namespace vramwise::model

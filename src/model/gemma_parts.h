@@ -17,4 +17,9 @@ std::vector<int64_t> cache_owners(const std::vector<std::string>& types, int64_t
 // of the global ones.
 void add_gemma3_ropes(Builder& b, int64_t head_dim);
 
+// The converter of Gemma 3 and 3n keeps the rows of the embedding that the tokenizer names,
+// 262,144: image and audio tokens stand behind them in the checkpoint. Source: ggml-org/llama.cpp
+// convert_hf_to_gguf.py (Gemma3Model, "remove OOV rows in token_embd").
+void drop_untokenised_rows(Builder& b);
+
 }  // namespace vramwise::model

@@ -158,6 +158,21 @@ const Widened* widened(std::string_view name) {
   return nullptr;
 }
 
+// F32, F16 and BF16 files come from the converter, not from llama-quantize: what it forces to F32
+// or carries over as MXFP4 stays so.
+std::optional<GgmlType> converted_to(FileType type, const QuantizeOptions& options) {
+  if (options.pure || !options.output_tensor_type.empty() ||
+      !options.token_embedding_type.empty() || !options.tensor_types.empty()) {
+    return std::nullopt;
+  }
+  switch (type) {
+    case FileType::F32: return GgmlType::F32;
+    case FileType::F16: return GgmlType::F16;
+    case FileType::BF16: return GgmlType::BF16;
+    default: return std::nullopt;
+  }
+}
+
 Error unknown_file_type(std::string_view name) {
   Error error(ErrorCode::not_found, "unknown GGUF mixture \"" + std::string(name) + "\"");
   std::string_view wanted = name;
@@ -203,6 +218,13 @@ Result<GgufModel> quantize(const model::Model& model, std::string_view file_type
   const std::optional<FileType> type = file_type_from_name(mixture);
   if (!type) return fail(unknown_file_type(file_type));
   TRY_ASSIGN(GgufModel gguf, gguf_tensors(model));
+  if (const auto converted = converted_to(*type, wanted)) {
+    for (GgufTensor& tensor : gguf.tensors) {
+      if (tensor.type == GgmlType::F16) tensor.type = *converted;
+    }
+    gguf.file_type = std::string(info(*type).name);
+    return gguf;
+  }
   TRY(apply_mixture(gguf, *type, mixture_facts(model, gguf), wanted));
   gguf.file_type = std::string(label.empty() ? info(*type).name : label);
   if (!label.empty()) {

@@ -141,6 +141,23 @@ TEST(Gguf, RowsThatBlocksDoNotDivideFallBack) {
   EXPECT_EQ(failed.error().code, ErrorCode::inconsistent);
 }
 
+TEST(Gguf, ConversionsKeepWhatTheConverterForces) {
+  model::Model m = llama(kTiny);
+  model::Tensor router;
+  router.name = "model.layers.0.self_attn.indexer.weights_proj.weight";
+  router.shape = {64, 256};
+  router.role = model::Role::indexer;
+  router.layer = 0;
+  m.tensors.push_back(router);
+  for (const char* name : {"F16", "BF16", "F32"}) {
+    const auto gguf = quantize(m, name);
+    ASSERT_TRUE(gguf) << name;
+    EXPECT_EQ(gguf->file_type, name);
+    EXPECT_EQ(gguf->find("blk.0.indexer.proj.weight")->type, GgmlType::F32) << name;
+    EXPECT_EQ(info(gguf->find("blk.0.attn_q.weight")->type).name, std::string_view(name));
+  }
+}
+
 TEST(Gguf, ImatrixChangesThreeRules) {
   const model::Model m = llama({16, 256, 512, 4, 4, 64, 1024});
   QuantizeOptions imatrix;

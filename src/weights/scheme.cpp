@@ -2,6 +2,8 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "weights/packing.h"
+#include "weights/stored_parts.h"
 
 namespace vramwise::weights {
 namespace {
@@ -13,43 +15,10 @@ int64_t times(int64_t a, int64_t b, int64_t c) { return times(times(a, b), c); }
 // dimension that is a multiple of 32, so the division is exact for shapes that engines accept.
 int64_t packed(int64_t n, int64_t bits) { return ceil_div(times(n, bits), 8); }
 
-// Bits of a packed weight; a scheme that leaves `bits` at its unpacked default means 4.
-int64_t packed_bits(const Scheme& s) { return s.bits < 16 ? s.bits : 4; }
-
-// Groups of inputs that share a scale; group 0 means the whole row.
-int64_t groups(const Scheme& s, int64_t in) { return s.group > 0 ? ceil_div(in, s.group) : 1; }
-
-int64_t block_scales(const Scheme& s, int64_t in, int64_t out) {
-  return times(ceil_div(out, s.block_out), ceil_div(in, s.block_in));
-}
-
 constexpr int64_t kFloat32 = 4;
 constexpr int64_t kHalf = 2;  // fp16 or bf16
 constexpr int64_t kInt32 = 4;
-constexpr int64_t kNvfp4Group = 16;
-constexpr int64_t kMxGroup = 32;
-
-// compressed-tensors stores the logical shape of every packed matrix as two int32.
-// Source: neuralmagic/compressed-tensors compressors/quantized_compressors/pack_quantized.py.
-constexpr int64_t kShapeTensor = 2 * kInt32;
-
-// bitsandbytes: 64 weights per absmax; nested, the absmax are 8-bit in blocks of 256 with an fp32
-// absmax of their own; code tables of 16 and 256 fp32; and a JSON text of the shape and settings
-// whose length varies by a few characters (kNf4State is a usual one).
-// Source: bitsandbytes-foundation/bitsandbytes bitsandbytes/functional.py (QuantState.as_dict).
-constexpr int64_t kNf4Block = 64;
-constexpr int64_t kNf4NestedBlock = 256;
 constexpr int64_t kNf4Table = 16 * kFloat32;
-constexpr int64_t kNf4NestedTable = 256 * kFloat32;
-constexpr int64_t kNf4State = 170;
-
-int64_t nf4_at_rest(const Scheme& s, int64_t n) {
-  const int64_t blocks = ceil_div(n, kNf4Block);
-  const int64_t fixed = ceil_div(n, 2) + kNf4Table + kNf4State;
-  if (!s.nested) return saturating_add(fixed, times(kFloat32, blocks));
-  return saturating_add(fixed + kNf4NestedTable,
-                        saturating_add(blocks, times(kFloat32, ceil_div(blocks, kNf4NestedBlock))));
-}
 
 std::string groups_text(const Scheme& s) {
   return s.group > 0 ? "groups of " + format_integer(s.group) : "one group per row";
@@ -89,42 +58,7 @@ std::string describe(const Scheme& s) {
   return "unknown";
 }
 
-Bytes at_rest(const Scheme& s, int64_t in, int64_t out) {
-  const int64_t n = times(in, out);
-  const int64_t scale = dtype_bytes(s.scale_type);
-  const int64_t input_scale = s.static_input_scale ? scale : 0;
-  switch (s.kind) {
-    case SchemeKind::plain: return Bytes(times(dtype_bytes(s.plain_type), n));
-    case SchemeKind::fp8_tensor: return Bytes(n) + Bytes(scale + input_scale);
-    case SchemeKind::fp8_channel:
-    case SchemeKind::int8_channel: return Bytes(n) + Bytes(times(scale, out)) + Bytes(input_scale);
-    case SchemeKind::fp8_block:
-      return Bytes(n) + Bytes(times(s.scale_e8m0 ? 1 : scale, block_scales(s, in, out)));
-    case SchemeKind::awq:  // qweight, scales fp16, qzeros
-      return Bytes(packed(n, packed_bits(s))) + Bytes(times(kHalf, groups(s, in), out)) +
-             Bytes(packed(times(groups(s, in), out), packed_bits(s)));
-    case SchemeKind::gptq:  // and g_idx, whether it matters or not
-      return Bytes(packed(n, packed_bits(s))) + Bytes(times(kHalf, groups(s, in), out)) +
-             Bytes(packed(times(groups(s, in), out), packed_bits(s))) + Bytes(times(kInt32, in));
-    case SchemeKind::wna16:
-      return Bytes(packed(n, packed_bits(s))) + Bytes(times(kHalf, groups(s, in), out)) +
-             Bytes(s.zeros ? packed(times(groups(s, in), out), packed_bits(s)) : 0) +
-             Bytes(s.act_order ? times(kInt32, in) : 0) + Bytes(kShapeTensor);
-    case SchemeKind::w4a8_fp8:
-      return Bytes(packed(n, 4)) + Bytes(times(kHalf, groups(s, in), out)) + Bytes(kShapeTensor);
-    case SchemeKind::nvfp4:  // fp8 scales, one fp32 of the whole matrix, one of the input
-      return Bytes(packed(n, 4)) + Bytes(times(ceil_div(in, kNvfp4Group), out)) +
-             Bytes(kFloat32 + (s.static_input_scale ? kFloat32 : 0));
-    case SchemeKind::mxfp4: return Bytes(packed(n, 4)) + Bytes(times(ceil_div(in, kMxGroup), out));
-    case SchemeKind::mxfp8: return Bytes(n) + Bytes(times(ceil_div(in, kMxGroup), out));
-    case SchemeKind::bnb_nf4: return Bytes(nf4_at_rest(s, n));
-    case SchemeKind::bnb_int8:  // SCB fp32 per row and a one-byte format tag
-      return Bytes(n) + Bytes(times(kFloat32, out)) + Bytes(1);
-    case SchemeKind::mlx_affine:
-      return Bytes(packed(n, packed_bits(s))) + Bytes(times(2 * kHalf, groups(s, in), out));
-  }
-  return Bytes();
-}
+Bytes at_rest(const Scheme& s, int64_t in, int64_t out) { return stored_parts(s, in, out).bytes(); }
 
 Bytes loaded(const Scheme& s, int64_t in, int64_t out, Kernel kernel) {
   const int64_t n = times(in, out);

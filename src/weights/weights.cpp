@@ -131,6 +131,28 @@ Bytes at_rest_bytes(const model::Model& model, const model::Tensor& tensor, cons
   return at_rest(scheme, matrix->in, matrix->out) * matrix->count;
 }
 
+StoredCounts stored_counts(const model::Model& model, const Weights& weights) {
+  StoredCounts counts{};
+  if (weights.gguf || !weights.recipe) return counts;
+  for (size_t i = 0; i < model.tensors.size() && i < weights.recipe->of_tensor.size(); ++i) {
+    const model::Tensor& tensor = model.tensors[i];
+    if (tensor.part == model::Part::tied_head) continue;
+    const Scheme& scheme = weights.recipe->scheme(i);
+    const std::optional<Matrix> matrix = matrix_of(model, tensor);
+    if (scheme.kind == SchemeKind::plain || !matrix) {
+      int64_t& count = counts[size_t(StoredKind::weights)];
+      count = saturating_add(count, tensor.elements());
+      continue;
+    }
+    const StoredParts parts = stored_parts(scheme, matrix->in, matrix->out);
+    for (size_t p = 0; p < parts.count; ++p) {
+      int64_t& count = counts[size_t(parts.parts[p].kind)];
+      count = saturating_add(count, saturating_multiply(parts.parts[p].elements, matrix->count));
+    }
+  }
+  return counts;
+}
+
 double bits_per_weight(const model::Model& model, const Weights& weights) {
   if (weights.gguf) return weights.gguf->bits_per_weight();
   int64_t stored = 0;

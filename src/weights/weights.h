@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "weights/gguf_model.h"
 #include "weights/scheme.h"
+#include "weights/stored_parts.h"
 
 namespace vramwise::weights {
 
@@ -55,6 +56,9 @@ Result<Weights> choose_gguf_weights(const model::Model& model, std::string_view 
 Bytes at_rest_bytes(const model::Model& model, const Weights& weights, bool with_mtp = true);
 // Of one tensor, all copies, in a scheme of a recipe.
 Bytes at_rest_bytes(const model::Model& model, const model::Tensor& tensor, const Scheme& scheme);
+// Elements of all tensors of a checkpoint by kind, MTP layers and buffers included, a tied head
+// not; all zero for a GGUF.
+StoredCounts stored_counts(const model::Model& model, const Weights& weights);
 // at_rest_bytes * 8 / stored parameters.
 double bits_per_weight(const model::Model& model, const Weights& weights);
 

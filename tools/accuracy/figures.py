@@ -99,6 +99,17 @@ class Bars:
 
 
 @dataclass
+class Table:
+    """A figure that is a table already: what was counted, by kind."""
+
+    suite: str
+    name: str
+    words: str  # what the page says before it
+    head: list
+    rows: list = field(default_factory=list)  # lists of cells; all but the last are short
+
+
+@dataclass
 class Verdicts:
     """Yes-or-no questions: what happened, what was answered."""
 

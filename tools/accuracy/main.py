@@ -5,8 +5,9 @@ import os
 import re
 import sys
 
-from . import bounds, external, facts, llamacpp, report, serving
+from . import bounds, external, facts, llamacpp, published, report, serving
 from .cases import ROOT, load_measured
+from .figures import Table
 from .planner import Planner
 
 PAGE = os.path.join(ROOT, "docs", "accuracy.md")
@@ -37,7 +38,8 @@ def main(argv):
     cases = external.load(args.cases) if args.cases else load_measured()
     if args.only:
         cases = [c for c in cases if re.search(args.only, f"{c.label} {c.model} {c.source}")]
-    suites = {**facts.suites(planner, args.cases, args.facts), **serving.suites(planner, cases),
+    suites = {**facts.suites(planner, args.cases, args.facts), "published": lambda: published.suite(planner),
+              **serving.suites(planner, cases),
               **llamacpp.suites(planner, cases)}
     if args.list:
         print("\n".join(suites))
@@ -48,9 +50,10 @@ def main(argv):
         return 2
     results = [r for name, run in suites.items() if not args.suite or name in args.suite for r in run()]
     groups = report.Groups(planner)
-    groups.prepare(row.case if hasattr(row, "case") else row[0] for r in results for row in r.rows)
+    groups.prepare(row.case if hasattr(row, "case") else row[0]
+                   for r in results if not isinstance(r, Table) for row in r.rows)
     if args.tighten:
-        print("\n".join(bounds.tighten(results)))
+        print("\n".join(bounds.tighten([r for r in results if not isinstance(r, Table)])))
     elif args.json:
         print(json.dumps({"schema_version": 1, "figures": report.as_json(results, groups, args.show)}, indent=1))
     else:

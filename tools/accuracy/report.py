@@ -2,7 +2,7 @@
 import datetime
 import textwrap
 
-from .figures import Bars, Figure, Verdicts, summary
+from .figures import Bars, Figure, Table, Verdicts, summary
 from .groups import RANGES, card, family, version_range
 
 WIDTH = 100
@@ -143,6 +143,14 @@ def verdicts_text(verdicts, show):
             yield textwrap.fill(cause, WIDTH - 2, initial_indent="      ", subsequent_indent="      ")
 
 
+def table_text(table):
+    yield f"{table.suite}: {table.name}"
+    yield textwrap.fill(table.words, WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
+    yield "  " + "".join(f"{h:>10}" for h in table.head[:-1]) + "  " + table.head[-1]
+    for row in table.rows:
+        yield "  " + "".join(f"{c:>10}" for c in row[:-1]) + "  " + row[-1]
+
+
 def text(results, groups, show):
     out = []
     for result in results:
@@ -151,6 +159,8 @@ def text(results, groups, show):
                 out += figure_text(result, groups, show)
         elif isinstance(result, Bars):
             out += bars_text(result, groups)
+        elif isinstance(result, Table):
+            out += table_text(result)
         else:
             out += verdicts_text(result, show)
     return "\n".join(out)
@@ -172,6 +182,8 @@ def as_json(results, groups, show):
                  "measured": r.measured, "error": r.error, "cause": r.case.cause(result.name)}
                 for r in result.worst(show)]
             item["no_answer"] = [{"case": r.case.label, "why": r.why} for r in result.unanswered()]
+        elif isinstance(result, Table):
+            item["rows"] = [dict(zip(result.head, row)) for row in result.rows]
         else:
             item.update(result.figures() or {"n": 0})
             if isinstance(result, Verdicts):
@@ -247,6 +259,16 @@ def verdicts_markdown(verdicts, show):
     yield ""
 
 
+def table_markdown(table):
+    yield f"### {table.name[0].upper() + table.name[1:]}\n"
+    yield textwrap.fill(table.words, WIDTH) + "\n"
+    yield "| " + " | ".join(table.head) + " |"
+    yield "|" + "---:|" * (len(table.head) - 1) + "---|"
+    for row in table.rows:
+        yield "| " + " | ".join(str(c) for c in row) + " |"
+    yield ""
+
+
 SUITES = {"facts": "Models", "launch lines": "Launch lines", "vllm": "vLLM", "sglang": "SGLang",
           "trtllm": "TensorRT-LLM", "llama.cpp dry run": "llama.cpp, its own dry runs",
           "llama.cpp logs": "llama.cpp, logs of real runs", "GGUF files": "Published GGUF files"}
@@ -273,6 +295,8 @@ def markdown(results, groups, show, command, today=None):
                 out += figure_markdown(result, groups, show)
             elif isinstance(result, Bars):
                 out += bars_markdown(result)
+            elif isinstance(result, Table):
+                out += table_markdown(result)
             else:
                 out += verdicts_markdown(result, show)
     return "\n".join(out).rstrip() + "\n"

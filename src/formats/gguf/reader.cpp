@@ -1,74 +1,21 @@
 #include "formats/gguf/reader.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <numeric>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "formats/cursor.h"
+#include "formats/gguf/layout.h"
+#include "formats/gguf/value_bytes.h"
 #include "formats/names.h"
 
 namespace vramwise::formats {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are read as little-endian");
-
 // Where a tensor may end and how long it may be: sums with headers and padding stay below 2^53,
 // which every answer can carry.
 constexpr int64_t kFurthest = int64_t{1} << 52;
-
-// Bytes of one value of a fixed-size type; 0 for text, list and unknown.
-int64_t value_bytes(GgufValueType type) {
-  switch (type) {
-    case GgufValueType::u8:
-    case GgufValueType::i8:
-    case GgufValueType::boolean: return 1;
-    case GgufValueType::u16:
-    case GgufValueType::i16: return 2;
-    case GgufValueType::u32:
-    case GgufValueType::i32:
-    case GgufValueType::f32: return 4;
-    case GgufValueType::u64:
-    case GgufValueType::i64:
-    case GgufValueType::f64: return 8;
-    case GgufValueType::string:
-    case GgufValueType::array: return 0;
-  }
-  return 0;
-}
-
-bool is_known(GgufValueType type) { return uint32_t(type) <= uint32_t(GgufValueType::f64); }
-
-bool is_kept(GgufValueType type) {
-  return value_bytes(type) > 0 && type != GgufValueType::f32 && type != GgufValueType::f64;
-}
-
-template <class T>
-T load(const char* at, bool swap) {
-  std::array<char, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), at, sizeof(T));
-  if (swap) std::reverse(bytes.begin(), bytes.end());
-  return std::bit_cast<T>(bytes);
-}
-
-int64_t to_count(uint64_t n) { return n > uint64_t(kInt64Max) ? kInt64Max : int64_t(n); }
-
-int64_t load_integer(const char* at, GgufValueType type, bool swap) {
-  switch (type) {
-    case GgufValueType::u8: return load<uint8_t>(at, swap);
-    case GgufValueType::i8: return load<int8_t>(at, swap);
-    case GgufValueType::u16: return load<uint16_t>(at, swap);
-    case GgufValueType::i16: return load<int16_t>(at, swap);
-    case GgufValueType::u32: return load<uint32_t>(at, swap);
-    case GgufValueType::i32: return load<int32_t>(at, swap);
-    case GgufValueType::boolean: return load<uint8_t>(at, swap) != 0 ? 1 : 0;
-    case GgufValueType::u64: return to_count(load<uint64_t>(at, swap));
-    case GgufValueType::i64: return load<int64_t>(at, swap);
-    default: return 0;
-  }
-}
 
 class HeaderReader {
  public:
@@ -85,9 +32,6 @@ class HeaderReader {
   Result<void> skip_strings(int64_t count);
   Result<void> read_tensors(int64_t count);
   Result<void> read_extents(GgufTensorEntry& tensor);
-  Result<void> read_alignment();
-  Result<void> check_names();
-  Result<void> check_layout();
 
   template <class T>
   Result<T> number() {
@@ -399,79 +343,6 @@ Result<void> HeaderReader::read_tensors(int64_t count) {
   return {};
 }
 
-Result<void> HeaderReader::check_names() {
-  if (const GgufKey* twice = first_duplicate(file_.metadata)) {
-    return broken(ErrorCode::invalid_input, "key '" + shown(twice->name) + "' is given twice");
-  }
-  if (const GgufTensorEntry* twice = first_duplicate(file_.tensors)) {
-    return broken(ErrorCode::invalid_input, "tensor '" + shown(twice->name) + "' is given twice");
-  }
-  return {};
-}
-
-Result<void> HeaderReader::read_alignment() {
-  const GgufValue* given = file_.find("general.alignment");
-  if (given == nullptr) return {};
-  const int64_t* value = std::get_if<int64_t>(given);
-  if (value == nullptr || *value <= 0 || *value > (int64_t{1} << 31) ||
-      !std::has_single_bit(uint64_t(*value))) {
-    about_ = "general.alignment";
-    return broken(ErrorCode::invalid_input,
-                  "general.alignment must be a power of two" +
-                      (value != nullptr ? ", it is " + format_integer(*value) : std::string()));
-  }
-  file_.alignment = *value;
-  return {};
-}
-
-// Where each tensor lies: no overlap, in the file; gaps are said.
-Result<void> HeaderReader::check_layout() {
-  const int64_t header_end = cursor_.position();
-  file_.data_offset = file_.tensors.empty() ? header_end : round_up(header_end, file_.alignment);
-  std::vector<uint32_t> order(file_.tensors.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return file_.tensors[a].offset < file_.tensors[b].offset;
-  });
-  int64_t end = 0;
-  const GgufTensorEntry* before = nullptr;
-  int64_t gaps = 0;
-  for (const uint32_t index : order) {
-    const GgufTensorEntry& tensor = file_.tensors[index];
-    about_ = shown(tensor.name);
-    if (tensor.offset % file_.alignment != 0) {
-      return broken(ErrorCode::invalid_input,
-                    "tensor '" + about_ + "' starts at " + format_grouped(tensor.offset) +
-                        ", no multiple of the alignment " + format_integer(file_.alignment));
-    }
-    if (tensor.offset < end && tensor.bytes > 0) {
-      return broken(ErrorCode::invalid_input, "tensors '" + shown(before->name) + "' and '" +
-                                                  about_ + "' overlap at " +
-                                                  format_grouped(tensor.offset) + " of the data");
-    }
-    const int64_t padded = round_up(end, file_.alignment);
-    if (tensor.offset > padded) gaps += tensor.offset - padded;
-    if (tensor.bytes > 0) {
-      end = tensor.offset + tensor.bytes;
-      before = &tensor;
-    }
-  }
-  about_.clear();
-  file_.expected_bytes = file_.data_offset + round_up(end, file_.alignment);
-  if (gaps > 0) {
-    file_.notes.warn("gguf_gaps", file_.name + " leaves " + format_grouped(gaps) +
-                                      " bytes unused between tensors: llama.cpp refuses such a "
-                                      "file");
-  }
-  if (size_ < file_.data_offset + end) {
-    file_.notes.warn("incomplete_file",
-                     file_.name + " is incomplete: " + format_grouped(size_) + " of " +
-                         format_grouped(file_.data_offset + end) +
-                         " bytes are there; the numbers are those of the complete file");
-  }
-  return {};
-}
-
 Result<GgufFile> HeaderReader::read() {
   file_.name = cursor_.name();
   file_.file_bytes = size_;
@@ -491,9 +362,7 @@ Result<GgufFile> HeaderReader::read() {
   TRY(too_many(keys, limits_.keys, length_bytes() + 5, "keys"));
   TRY(read_metadata(keys));
   TRY(read_tensors(tensors));
-  TRY(check_names());
-  TRY(read_alignment());
-  TRY(check_layout());
+  TRY(check_gguf(file_, cursor_.position()));
   return std::move(file_);
 }
 
@@ -502,79 +371,6 @@ Result<GgufFile> HeaderReader::read() {
 Result<GgufFile> read_gguf(ByteSource& source, const GgufLimits& limits) {
   TRY_ASSIGN(const int64_t size, source.size());
   return HeaderReader(source, size, limits).read();
-}
-
-std::string GgufPartName::of(int64_t other_index) const {
-  const auto five = [](int64_t n) {
-    std::string digits = format_integer(n);
-    return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
-  };
-  return prefix + "-" + five(other_index) + "-of-" + five(count) + ".gguf";
-}
-
-std::optional<GgufPartName> parse_gguf_part_name(std::string_view name) {
-  constexpr std::string_view kEnding = ".gguf";
-  constexpr size_t kTail = sizeof("-00001-of-00002") - 1;
-  if (!ends_with(name, kEnding)) return std::nullopt;
-  name.remove_suffix(kEnding.size());
-  if (name.size() <= kTail) return std::nullopt;
-  const std::string_view tail = name.substr(name.size() - kTail);
-  if (tail[0] != '-' || tail.substr(6, 4) != "-of-") return std::nullopt;
-  const auto digits = [](std::string_view text) -> std::optional<int64_t> {
-    for (const char c : text) {
-      if (c < '0' || c > '9') return std::nullopt;
-    }
-    return parse_integer(text);
-  };
-  const auto index = digits(tail.substr(1, 5));
-  const auto count = digits(tail.substr(10, 5));
-  if (!index || !count || *index < 1 || *index > *count) return std::nullopt;
-  return GgufPartName{std::string(name.substr(0, name.size() - kTail)), *index, *count};
-}
-
-Result<GgufFile> join_gguf_parts(std::vector<GgufFile> parts) {
-  if (parts.empty()) return fail(ErrorCode::internal, "no parts to join");
-  const int64_t declared = parts[0].integer("split.count").value_or(1);
-  if (declared != int64_t(parts.size())) {
-    return fail(Error(ErrorCode::inconsistent,
-                      "the model is split into " + format_integer(declared) + " parts, " +
-                          format_integer(int64_t(parts.size())) + " are there")
-                    .at(Where{parts[0].name, "split.count", 0, 0, -1})
-                    .hint("every part <name>-0000N-of-0000M.gguf is needed"));
-  }
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const int64_t number = parts[i].integer("split.no").value_or(0);
-    if (number != int64_t(i)) {
-      return fail(Error(ErrorCode::inconsistent,
-                        parts[i].name + " says it is part " + format_integer(number + 1) +
-                            ", it stands in place " + format_integer(int64_t(i) + 1))
-                      .at(Where{parts[i].name, "split.no", 0, 0, -1}));
-    }
-  }
-  const auto total = parts[0].integer("split.tensors.count");
-  GgufFile whole = std::move(parts[0]);
-  for (size_t i = 1; i < parts.size(); ++i) {
-    GgufFile& part = parts[i];
-    for (GgufTensorEntry& tensor : part.tensors) {
-      tensor.part = int32_t(i);
-      whole.tensors.push_back(std::move(tensor));
-    }
-    whole.expected_bytes = saturating_add(whole.expected_bytes, part.expected_bytes);
-    whole.file_bytes = saturating_add(whole.file_bytes, part.file_bytes);
-    whole.notes.append(part.notes);
-  }
-  if (const GgufTensorEntry* twice = first_duplicate(whole.tensors)) {
-    return fail(Error(ErrorCode::inconsistent,
-                      "tensor '" + shown(twice->name) + "' stands in two parts of the model")
-                    .at(Where{whole.name, shown(twice->name), 0, 0, -1}));
-  }
-  if (total && *total != int64_t(whole.tensors.size())) {
-    return fail(Error(ErrorCode::inconsistent,
-                      "the parts hold " + format_integer(int64_t(whole.tensors.size())) +
-                          " tensors, the first announces " + format_integer(*total))
-                    .at(Where{whole.name, "split.tensors.count", 0, 0, -1}));
-  }
-  return whole;
 }
 
 }  // namespace vramwise::formats

@@ -1,10 +1,12 @@
 // DeepSeek V2, V3, R1 and V3.2, and what follows their modules: Kimi K2, K2.5 and Kimi-VL (with
-// MoonViT), GLM-4.7-Flash, GLM-5; DeepSeek-MoE 16B, which still has keys and values per head.
+// MoonViT), GLM-4.7-Flash, GLM-5; DeepSeek-MoE 16B, which still has keys and values per head, and
+// DeepSeek-OCR on top of it.
 // Source: transformers models/deepseek_v2, models/deepseek_v3, models/glm_moe_dsa,
 // models/glm4_moe_lite; deepseek-ai/deepseek-moe-16b-base modeling_deepseek.py.
 #include "model/arch_rule.h"
 #include "model/latent_parts.h"
 #include "model/llama_like.h"
+#include "model/towers/deep_encoder.h"
 #include "model/towers/moonvit.h"
 
 namespace vramwise::model {
@@ -35,8 +37,9 @@ const Variant& variant_of(std::string_view type) {
 
 // DeepSeek-MoE: attention per head, a softmax router, shared experts.
 Result<Model> build_v1(const json::Reader& config) {
-  const Fields fields(config);
-  Builder b(fields, fields, {.positions = 4096, .gguf = "deepseek"});
+  const Fields top(config);
+  const Fields fields = top.text();
+  Builder b(top, fields, {.positions = 4096, .gguf = "deepseek"});
   const int64_t dense = fields.number({"first_k_dense_replace"}, 0, 0, kMaxLayers);
   const int64_t every = fields.divisor_or({"moe_layer_freq"}, 1);
   MoeFeedForward moe;
@@ -52,6 +55,7 @@ Result<Model> build_v1(const json::Reader& config) {
     return true;
   };
   add_llama_like(b, options);
+  if (const auto vision = top.section({"vision_config"})) add_deep_encoder(b, *vision);
   return b.finish();
 }
 

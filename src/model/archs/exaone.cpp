@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/towers/qwen_vision.h"
 
 namespace vramwise::model {
 namespace {
@@ -52,6 +53,25 @@ void add_mtp(Builder& b, const Heads& heads, int64_t count) {
   }
 }
 
+// EXAONE 4.5 stores one dense layer, normed after attention and MLP as its trunk, for prediction.
+void add_mtp_of_4_5(Builder& b, const Heads& heads, int64_t count) {
+  for (int64_t i = 0; i < count && !b.failed(); ++i) {
+    b.begin_mtp_layer("mtp.layers." + format_integer(i) + ".");
+    AttentionBlock block;
+    block.query_heads = heads.query;
+    block.kv_heads = heads.kv;
+    block.key_dim = block.value_dim = heads.dim;
+    block.qk_norm = QkNorm::per_head;
+    b.attention(block);
+    b.gated_mlp(b.text().extent({"intermediate_size"}));
+    b.pre_norms("post_attention_layernorm", "post_feedforward_layernorm");
+    for (const std::string_view name : {"pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"}) {
+      b.norm(name);
+    }
+    b.linear(Role::mtp_projection, "fc", b.hidden(), 2 * b.hidden());
+  }
+}
+
 Result<Model> build(const json::Reader& config) {
   const Fields top(config);
   const Fields text = top.text();
@@ -87,9 +107,14 @@ Result<Model> build(const json::Reader& config) {
     };
   }
   const Heads heads = add_llama_like(b, options);
-  if (experts) add_mtp(b, heads, text.number({"num_nextn_predict_layers"}, 0, 0, 100));
-  if (top.section({"vision_config"})) {
-    text.notes().warn("tower_not_modelled", "the vision tower of EXAONE 4.5 is not counted");
+  const int64_t mtp = text.number({"num_nextn_predict_layers"}, 0, 0, 100);
+  if (experts) {
+    add_mtp(b, heads, mtp);
+  } else {
+    add_mtp_of_4_5(b, heads, mtp);
+  }
+  if (const auto vision = top.section({"vision_config"})) {
+    add_qwen2_5_vision(b, *vision, "model.visual.");
   }
   return b.finish();
 }

@@ -70,6 +70,7 @@ Result<Model> build_gemma3(const json::Reader& config) {
   }
   const Heads heads = add_llama_like(b, options);
   add_gemma3_ropes(b, heads.dim);
+  drop_untokenised_rows(b);
   // EmbeddingGemma reads the whole input at once and keeps nothing.
   const auto both_ways = text.reader().find({"use_bidirectional_attention"});
   if (both_ways && both_ways->value().as_boolean()) {

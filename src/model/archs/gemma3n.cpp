@@ -70,6 +70,7 @@ Result<Model> build(const json::Reader& config) {
   b.norm("norm");
   b.head();
   add_gemma3_ropes(b, heads.dim);
+  drop_untokenised_rows(b);
   if (top.has({"vision_config"}) || top.has({"audio_config"})) {
     text.notes().warn("tower_not_modelled",
                       "the vision and audio towers of Gemma 3n are not counted");

@@ -56,7 +56,7 @@ Result<Model> build(const json::Reader& config) {
     b.pre_norms("input_layernorm", "post_attention_layernorm");
   }
   // Qwen3-Next ships one such layer and does not say so.
-  add_mtp(b, parts, next ? 1 : text.number({"mtp_num_hidden_layers"}, 1, 0, 100));
+  add_mtp(b, parts, text.number({"mtp_num_hidden_layers"}, 1, 0, 100));
   b.end_layers(stem);
   b.embedding();
   b.norm("norm");

@@ -23,8 +23,9 @@ void add_patch_embedding(Builder& b, const Patches& p, int64_t width, bool bias)
   if (bias) b.add(Role::tower, "patch_embed.proj.bias", {width});
 }
 
-void add_block_attention(Builder& b, const std::string& scope, int64_t width) {
-  tower_linear(b, scope + "attn.qkv", 3 * width, width, true);
+// `groups`: query heads per key head; keys and values are narrower than queries (EXAONE 4.5).
+void add_block_attention(Builder& b, const std::string& scope, int64_t width, int64_t groups = 1) {
+  tower_linear(b, scope + "attn.qkv", width + 2 * (width / groups), width, true);
   tower_linear(b, scope + "attn.proj", width, width, true);
 }
 
@@ -53,18 +54,21 @@ void add_qwen2_vision(Builder& b, const Fields& vision) {
   describe_tower(b, h, width, layers);
 }
 
-void add_qwen2_5_vision(Builder& b, const Fields& vision) {
+void add_qwen2_5_vision(Builder& b, const Fields& vision, std::string scope) {
   const Patches p = read_patches(vision);
   const int64_t h = vision.extent({"hidden_size"});
   const int64_t width = vision.extent({"intermediate_size"});
   const int64_t layers = vision.layers({"depth"});
-  begin_tower(b, "visual.");
+  const int64_t heads = vision.divisor_or({"num_heads"}, 16);
+  const int64_t kv_heads = vision.divisor_or({"num_key_value_heads"}, heads);
+  const int64_t groups = kv_heads > 0 && heads % kv_heads == 0 ? heads / kv_heads : 1;
+  begin_tower(b, std::move(scope));
   add_patch_embedding(b, p, h, false);
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     const std::string s = block_scope("blocks.", i);
     tower_norm(b, s + "norm1", h, false);
     tower_norm(b, s + "norm2", h, false);
-    add_block_attention(b, s, h);
+    add_block_attention(b, s, h, groups);
     b.gated_tensors(Role::tower, Role::tower, Role::tower, s + "mlp.", width, "gate_proj",
                     "up_proj", "down_proj", true, 1, h);
   }
