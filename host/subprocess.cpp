@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <thread>
+
+#include "host/interrupt.h"
 
 extern char** environ;
 
@@ -80,11 +83,12 @@ Result<ProgramResult> run_program(const std::vector<std::string>& words,
   while (output.ends[0] >= 0 || errors.ends[0] >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
-    late = left.count() <= 0;
+    late = left.count() <= 0 || interrupted();
     if (late || result.output.size() + result.errors.size() > kMostOutput) break;
     // A closed end is -1, which poll leaves alone.
     pollfd waiting[2] = {{output.ends[0], POLLIN, 0}, {errors.ends[0], POLLIN, 0}};
-    if (::poll(waiting, 2, int(left.count())) < 0 && errno != EINTR) break;
+    // In short turns: an interrupt may come before poll begins.
+    if (::poll(waiting, 2, int(std::min<int64_t>(left.count(), 100))) < 0 && errno != EINTR) break;
     if (waiting[0].revents != 0 && !drain(output.ends[0], result.output)) output.close_end(0);
     if (waiting[1].revents != 0 && !drain(errors.ends[0], result.errors)) errors.close_end(0);
   }
@@ -94,7 +98,7 @@ Result<ProgramResult> run_program(const std::vector<std::string>& words,
   while (!late && !flooded) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended != 0 && !(ended < 0 && errno == EINTR)) break;
-    late = std::chrono::steady_clock::now() > deadline;
+    late = std::chrono::steady_clock::now() > deadline || interrupted();
     if (!late) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   if (late || flooded) {

@@ -11,10 +11,12 @@
 #include "apps/cli/batch.h"
 #include "apps/cli/command_tree.h"
 #include "apps/cli/doctor.h"
+#include "apps/cli/loadtest.h"
 #include "apps/cli/output.h"
 #include "apps/cli/plan_file.h"
 #include "apps/cli/question.h"
 #include "apps/cli/verify.h"
+#include "apps/cli/watch.h"
 #include "base/text.h"
 #include "engines/launch_command.h"
 #include "host/files.h"
@@ -172,6 +174,11 @@ int run(int argc, char** argv) {
       app.add_subcommand("doctor", "this machine: GPUs, what holds their memory, limits");
   add_output_options(*doctor, output);
 
+  WatchCommand watch;
+  CLI::App* watch_command = add_watch(app, watch, output);
+  LoadtestCommand loadtest;
+  CLI::App* loadtest_command = add_loadtest(app, loadtest, output);
+
   std::string shell;
   CLI::App* completions =
       app.add_subcommand("completions", "a completion script for bash, zsh or fish");
@@ -271,6 +278,8 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (doctor->parsed()) return run_doctor(output);
+  if (loadtest_command->parsed()) return run_loadtest(loadtest, launch_line, output);
+  if (watch_command->parsed()) return run_watch(watch, launch_line, output);
   if (batch->parsed()) return run_batch(batch_file);
   std::cerr << app.help();
   return kUsage;

@@ -18,7 +18,12 @@ report::Style Output::style(bool for_stderr) const {
 }
 
 void add_output_options(CLI::App& command, Output& output) {
-  command.add_flag("--json", output.json, "one JSON document on standard output")->group("Output");
+  command
+      .add_flag("--json", output.json_format,
+                "one JSON document on standard output (--json=lines where there are many)")
+      ->check(CLI::IsMember({"true", "lines"}).description(""))
+      ->each([&output](const std::string&) { output.json = true; })
+      ->group("Output");
   command.add_flag("-v", output.verbosity, "more: -v all assumptions, -vv formulas")
       ->group("Output");
   command.add_flag("--exact", output.exact, "whole bytes")->group("Output");

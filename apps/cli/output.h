@@ -19,6 +19,7 @@ struct Output {
   std::string color = "auto";
   int width = 0;
   bool json = false;
+  std::string json_format;  // of --json=FORMAT: "lines" where an answer has many
   bool ascii = false;
   bool exact = false;
   bool exit_zero = false;

@@ -47,7 +47,10 @@ class FakeMachine:
         self.file("/proc/meminfo", f"MemTotal: {total_kb} kB\nMemFree: 1 kB\nMemAvailable:  {available_kb} kB")
 
     def driver(self, library: Path, *lines: str, cuda: bool = True) -> None:
-        self.scenario.write_text("driver 570.86.15\ncuda 12080\n" + "\n".join(lines) + "\n")
+        # In one step: a program may be reading the old one.
+        fresh = self.scenario.with_suffix(".new")
+        fresh.write_text("driver 570.86.15\ncuda 12080\n" + "\n".join(lines) + "\n")
+        fresh.replace(self.scenario)
         self.libraries = {"VRAMWISE_NVML_LIBRARY": str(library), "DRIVER_DOUBLE": str(self.scenario)}
         self.libraries["VRAMWISE_CUDA_LIBRARY"] = str(library) if cuda else "/nonexistent"
 
