@@ -24,4 +24,7 @@ Result<json::Value> ask_gpus(const json::Reader& request, const json::Value& id)
 Result<json::Value> ask_models(const json::Reader& request, const json::Value& id);
 Result<json::Value> ask_compare(const json::Reader& request, const json::Value& id);
 
+// In grid.cpp.
+Result<json::Value> ask_grid(const json::Reader& request, const json::Value& id);
+
 }  // namespace vramwise::api

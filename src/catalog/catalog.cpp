@@ -13,6 +13,8 @@ namespace {
 
 using embedded::view;
 
+using Shared = std::shared_ptr<const json::Value>;
+
 // Lists in an overlay may be written by run lengths; one of this many items is a mistake.
 constexpr int64_t kMaxExpandedItems = int64_t{1} << 20;
 
@@ -35,7 +37,7 @@ struct OverlayEntry {
   Kind kind = Kind::gpu;
   std::string id;
   std::vector<std::string> aliases;
-  json::Value value;
+  Shared value;
 };
 
 // Entries added with --catalog. The only mutable state of the core: filled by the host before the
@@ -173,22 +175,23 @@ Result<json::Value> read_embedded(Kind kind, uint32_t entry) {
 }
 
 // Profiles and option tables are asked for by every plan of a search, so what was parsed once is
-// kept. The embedded data never changes and the core has one thread: the answer is the same with
-// and without. Models and GPUs are not kept; each is asked for once or twice.
-Result<json::Value> read_kept(Kind kind, uint32_t entry) {
-  if (kind != Kind::engine && kind != Kind::options) return read_embedded(kind, entry);
+// kept, by each thread for itself. The embedded data never changes: the answer is the same with and
+// without. Models and GPUs are not kept; each is asked for once or twice.
+Result<Shared> read_kept(Kind kind, uint32_t entry) {
   struct Kept {
     Kind kind;
     uint32_t entry;
-    json::Value value;
+    Shared value;
   };
-  static std::vector<Kept> kept;
+  thread_local std::vector<Kept> kept;
+  const bool keep = kind == Kind::engine || kind == Kind::options;
   for (const Kept& k : kept) {
-    if (k.kind == kind && k.entry == entry) return k.value;
+    if (keep && k.kind == kind && k.entry == entry) return k.value;
   }
   TRY_ASSIGN(json::Value value, read_embedded(kind, entry));
-  kept.push_back({kind, entry, value});
-  return value;
+  Shared shared = std::make_shared<const json::Value>(std::move(value));
+  if (keep) kept.push_back({kind, entry, shared});
+  return shared;
 }
 
 // A name that may be meant, and what it names: entries of an overlay count on from the embedded.
@@ -251,14 +254,22 @@ Error unknown(Kind kind, std::string_view name) {
 Result<Entry> find(Kind kind, std::string_view id_or_alias) {
   std::string_view spelled;
   if (const OverlayEntry* added = find_overlay(kind, id_or_alias, spelled)) {
-    return Entry{added->id, std::string(spelled), added->value};
+    return Entry{added->id, std::string(spelled), *added->value};
   }
   const std::optional<uint32_t> at = find_embedded(kind, id_or_alias);
   if (!at) return fail(unknown(kind, id_or_alias));
   const embedded::Table& t = table(kind);
-  TRY_ASSIGN(json::Value value, read_kept(kind, t.entries[*at]));
+  TRY_ASSIGN(json::Value value, read_embedded(kind, t.entries[*at]));
   return Entry{std::string(id_of(t, t.entries[*at])), std::string(embedded::name(t, *at)),
                std::move(value)};
+}
+
+Result<Shared> find_shared(Kind kind, std::string_view id_or_alias) {
+  std::string_view spelled;
+  if (const OverlayEntry* added = find_overlay(kind, id_or_alias, spelled)) return added->value;
+  const std::optional<uint32_t> at = find_embedded(kind, id_or_alias);
+  if (!at) return fail(unknown(kind, id_or_alias));
+  return read_kept(kind, table(kind).entries[*at]);
 }
 
 bool contains(Kind kind, std::string_view id_or_alias) {
@@ -320,7 +331,7 @@ Result<std::string> add_overlay(Kind kind, std::string_view text, std::string_vi
     }
   }
   Expansion state;
-  entry.value = expand(std::move(value), state);
+  entry.value = std::make_shared<const json::Value>(expand(std::move(value), state));
   if (state.too_large) {
     return fail(Error(ErrorCode::too_large, "a list by run lengths has too many items")
                     .at(std::string(source)));

@@ -6,6 +6,7 @@
 // (from --catalog DIR, read by the host) win over the embedded ones.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,10 @@ struct Entry {
 
 // Looks an id or alias up, ignoring ASCII case. Errors: not_found with the nearest names as hints.
 Result<Entry> find(Kind kind, std::string_view id_or_alias);
-// The same without an error when there is none.
+// The entry's value alone, shared instead of copied. Engine profiles and option tables are parsed
+// once a thread: a search asks for them with every plan.
+Result<std::shared_ptr<const json::Value>> find_shared(Kind kind, std::string_view id_or_alias);
+// As find, without an error when there is none.
 bool contains(Kind kind, std::string_view id_or_alias);
 
 // All canonical ids, sorted.

@@ -38,8 +38,16 @@ struct Settings {
 };
 
 // How much of the answer is wanted. A change that is planned again for the list of levers shows its
-// verdict, its need and its users; an engine may leave out what costs more and is not among these.
-enum class Detail { full, lever };
+// verdict, its need and its users; searches and grids only look at the verdict, the need and the
+// fullest device. An engine may leave out what costs more and is not among these.
+enum class Detail { full, lever, verdict };
+
+// What an engine keeps from one assessment to the next while machine, options and workload vary:
+// for one model with one set of weights, made by the engine itself. No answer depends on it.
+class Memo {
+ public:
+  virtual ~Memo() = default;
+};
 
 struct Question {
   const model::Model* model = nullptr;
@@ -48,6 +56,7 @@ struct Question {
   Settings settings;
   Workload workload;
   Detail detail = Detail::full;
+  Memo* memo = nullptr;  // of the same engine, model and weights; null: nothing is kept
 };
 
 // One thing that must hold. The verdict is made of these by plan/, in order.
@@ -160,6 +169,8 @@ class Engine {
   // Everything: ledger, verdict material, log lines, command. Errors are for bad input only; "does
   // not fit" is an answer.
   virtual Result<Assessment> assess(const Question& question) const = 0;
+  // An empty memo for questions about one model with one set of weights; null: it keeps none.
+  virtual std::unique_ptr<Memo> new_memo() const { return nullptr; }
   // Changes in order of cost, given the assessment of the question as asked.
   virtual std::vector<LeverCandidate> levers(const Question& question,
                                              const Assessment& assessment) const = 0;

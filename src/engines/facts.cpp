@@ -61,18 +61,18 @@ Circumstances circumstances(const Hardware& hardware) {
 }
 
 Result<Facts> Facts::load(std::string_view engine, const Version& version) {
-  TRY_ASSIGN(catalog::Entry entry, catalog::find(catalog::Kind::engine, engine));
-  return from_json(std::move(entry.value), version);
+  TRY_ASSIGN(auto profile, catalog::find_shared(catalog::Kind::engine, engine));
+  return from_json(std::move(profile), version);
 }
 
-Result<Facts> Facts::from_json(json::Value profile, const Version& version) {
+Result<Facts> Facts::from_json(std::shared_ptr<const json::Value> profile, const Version& version) {
   Facts facts;
-  const json::Value* id = profile.find("id");
+  const json::Value* id = profile->find("id");
   if (id != nullptr && id->is_string()) facts.engine_ = id->as_string();
   if (version.given) {
     facts.version_ = version;
   } else {
-    const json::Value* newest = profile.find("newest");
+    const json::Value* newest = profile->find("newest");
     if (newest == nullptr || !newest->is_string()) {
       return fail(ErrorCode::internal,
                   "engine profile '" + facts.engine_ + "' names no newest version");
@@ -84,7 +84,7 @@ Result<Facts> Facts::from_json(json::Value profile, const Version& version) {
 }
 
 const json::Value* Facts::entry(std::string_view name) {
-  const json::Value* facts = profile_.find("facts");
+  const json::Value* facts = profile_->find("facts");
   const json::Value* list = facts == nullptr ? nullptr : facts->find(name);
   if (list == nullptr || !list->is_array()) {
     fault(name, "is missing");

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,8 @@ class Facts {
  public:
   // `version` not given: the newest the profile knows.
   static Result<Facts> load(std::string_view engine, const Version& version);
-  static Result<Facts> from_json(json::Value profile, const Version& version);
+  static Result<Facts> from_json(std::shared_ptr<const json::Value> profile,
+                                 const Version& version);
 
   // The value in force. A missing or ill-typed fact is remembered and answered with zero; `check`
   // tells of the first such fault, so a reader can read everything and look once.
@@ -67,13 +69,13 @@ class Facts {
   Result<bool> check() const;
   const Version& version() const { return version_; }
   // Values of the profile outside of "facts" (option names).
-  const json::Value& profile() const { return profile_; }
+  const json::Value& profile() const { return *profile_; }
 
  private:
   const json::Value* entry(std::string_view name);
   void fault(std::string_view name, std::string_view what);
 
-  json::Value profile_;
+  std::shared_ptr<const json::Value> profile_;
   Version version_;
   std::string engine_;
   std::string fault_;

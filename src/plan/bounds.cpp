@@ -91,7 +91,7 @@ Result<Bound> best_weights(const Resolved& resolved) {
     auto weights = weights::choose_weights(*resolved.model, format);
     if (!weights) continue;  // the format does not exist for this model
     Resolved changed = resolved;
-    changed.weights = std::make_shared<const weights::Weights>(std::move(*weights));
+    changed.set_weights(std::move(*weights));
     auto plan = make_plan(std::move(changed), Levers::skip);
     if (!plan) continue;
     const Outcome outcome = plan->verdict.outcome;
@@ -150,8 +150,8 @@ Result<Bound> find_bound(const Resolved& resolved, Of of) {
                     .at("of"));
   }
   const auto outcome_at = [&](int64_t value) -> Result<Outcome> {
-    TRY_ASSIGN(const Plan plan, plan_at(resolved, of, value));
-    return plan.verdict.outcome;
+    TRY_ASSIGN(const Sketch sketch, sketch_plan(at(resolved, of, value), engines::Detail::verdict));
+    return sketch.verdict.outcome;
   };
   TRY_ASSIGN(bound.value, largest(bound.limit, [&](int64_t v) -> Result<bool> {
                TRY_ASSIGN(const Outcome outcome, outcome_at(v));

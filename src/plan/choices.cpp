@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "plan/cards.h"
 
 namespace vramwise::plan {
 namespace {
@@ -15,17 +16,7 @@ Bytes taken_on_fullest(const engines::Assessment& a) {
 
 Resolved with_cards(const Resolved& resolved, const catalog::Gpu& gpu, int count,
                     const engines::Layout& layout) {
-  Resolved changed = resolved;
-  engines::Device device;
-  device.gpu = gpu;
-  device.total = gpu.total;
-  device.total_uncertainty = gpu.total_uncertainty;
-  changed.hardware.devices.assign(size_t(count), device);
-  // The backend belongs to the card, not to the question.
-  changed.hardware.backend = gpu.vendor == "amd"     ? engines::Backend::rocm
-                             : gpu.vendor == "apple" ? engines::Backend::metal
-                             : gpu.vendor == "intel" ? engines::Backend::sycl
-                                                     : engines::Backend::cuda;
+  Resolved changed = on_cards(resolved, gpu, size_t(count));
   for (const auto& [name, value] : layout.options) changed.settings.options.set(name, value);
   return changed;
 }
@@ -59,7 +50,8 @@ Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& op
     for (int count = 1; count <= most; count *= 2) {
       const Resolved sized = with_cards(resolved, gpu, count, {});
       for (const engines::Layout& layout : resolved.engine->layouts(sized.question(), count)) {
-        auto plan = make_plan(with_cards(resolved, gpu, count, layout), Levers::skip);
+        const auto plan =
+            sketch_plan(with_cards(resolved, gpu, count, layout), engines::Detail::lever);
         ++search.tried;
         if (!plan) continue;
         GpuChoice choice;
@@ -127,7 +119,7 @@ Result<std::vector<ModelChoice>> find_models(const Request& request) {
       auto weights = weights::choose_weights(*resolved.model, candidate);
       if (!weights) continue;
       Resolved sized = resolved;
-      sized.weights = std::make_shared<const weights::Weights>(std::move(*weights));
+      sized.set_weights(std::move(*weights));
       auto plan = make_plan(std::move(sized), Levers::skip);
       if (!plan || plan->verdict.outcome != Outcome::fits) continue;
       ModelChoice choice;

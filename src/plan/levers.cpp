@@ -1,7 +1,9 @@
 #include "plan/levers.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace vramwise::plan {
 namespace {
@@ -14,8 +16,35 @@ constexpr size_t kMaxCandidates = 16;
 constexpr int kMaxReplans = 120;
 constexpr size_t kMaxCombined = 3;  // combinations shown
 
+// Weights of the formats tried, each with its memo: several combinations name the same format.
+class Formats {
+ public:
+  explicit Formats(const Resolved& resolved) : resolved_(resolved) {}
+  // False when the model cannot have the format.
+  bool put(const std::string& format, Resolved& into) {
+    auto at = known_.find(format);
+    if (at == known_.end()) {
+      Resolved changed = resolved_;
+      auto weights = weights::choose_weights(*changed.model, format);
+      if (weights) {
+        changed.set_weights(std::move(*weights));
+      } else {
+        changed.weights = nullptr;
+      }
+      at = known_.emplace(format, std::move(changed)).first;
+    }
+    into.weights = at->second.weights;
+    into.memo = at->second.memo;
+    return into.weights != nullptr;
+  }
+
+ private:
+  const Resolved& resolved_;
+  std::map<std::string, Resolved> known_;
+};
+
 // The resolved question with the changes applied; nullopt when a change cannot be (unknown format).
-std::optional<Resolved> apply(const Resolved& resolved,
+std::optional<Resolved> apply(const Resolved& resolved, Formats& formats,
                               const std::vector<const LeverCandidate*>& changes) {
   Resolved changed = resolved;
   std::string format;
@@ -43,11 +72,7 @@ std::optional<Resolved> apply(const Resolved& resolved,
     }
     if (change->changes_workload) changed.workload = change->workload;
   }
-  if (!format.empty()) {
-    auto weights = weights::choose_weights(*changed.model, format);
-    if (!weights) return std::nullopt;
-    changed.weights = std::make_shared<const weights::Weights>(std::move(*weights));
-  }
+  if (!format.empty() && !formats.put(format, changed)) return std::nullopt;
   return changed;
 }
 
@@ -117,13 +142,11 @@ json::Value merge_patch(const std::vector<const LeverCandidate*>& changes) {
   return patch;
 }
 
-std::optional<Lever> attempt(const Resolved& resolved, Bytes need_before,
+std::optional<Lever> attempt(const Resolved& resolved, Formats& formats, Bytes need_before,
                              const std::vector<const LeverCandidate*>& changes) {
-  const auto changed = apply(resolved, changes);
+  const auto changed = apply(resolved, formats, changes);
   if (!changed) return std::nullopt;
-  engines::Question question = changed->question();
-  question.detail = engines::Detail::lever;
-  const auto assessment = changed->engine->assess(question);
+  const auto assessment = changed->engine->assess(changed->question(engines::Detail::lever));
   if (!assessment) return std::nullopt;
   Lever lever;
   for (const LeverCandidate* change : changes) {
@@ -151,13 +174,14 @@ std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessme
       [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
   if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   const Bytes need_before = need(before);
+  Formats formats(resolved);
 
   std::vector<Lever> singles;
   std::vector<const LeverCandidate*> helpful;  // candidates that can take part in a combination
   bool any_fits = false;
   int replans = 0;
   for (const LeverCandidate& candidate : candidates) {
-    auto lever = attempt(resolved, need_before, {&candidate});
+    auto lever = attempt(resolved, formats, need_before, {&candidate});
     ++replans;
     if (!lever) continue;
     // A change that neither improves the verdict nor adds users is noise once everything fits;
@@ -195,7 +219,7 @@ std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessme
     for (const auto& set : sets) {
       if (replans++ >= kMaxReplans || combined.size() >= kMaxCombined) break;
       // A superset of a set that already fits costs more for nothing.
-      auto lever = attempt(resolved, need_before, set);
+      auto lever = attempt(resolved, formats, need_before, set);
       if (lever && lever->after.outcome == Outcome::fits) {
         const bool superset = std::any_of(combined.begin(), combined.end(), [&](const Lever& c) {
           return std::all_of(c.ids.begin(), c.ids.end(), [&](const std::string& id) {

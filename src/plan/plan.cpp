@@ -15,6 +15,13 @@ Result<Plan> make_plan(Resolved resolved, Levers levers) {
   return plan;
 }
 
+Result<Sketch> sketch_plan(const Resolved& resolved, engines::Detail detail) {
+  Sketch sketch;
+  TRY_ASSIGN(sketch.assessment, resolved.engine->assess(resolved.question(detail)));
+  sketch.verdict = judge(sketch.assessment);
+  return sketch;
+}
+
 Result<Plan> make_plan(const Request& request, Levers levers) {
   TRY_ASSIGN(Resolved resolved, resolve(request));
   return make_plan(std::move(resolved), levers);

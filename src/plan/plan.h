@@ -35,7 +35,13 @@ struct Plan {
 enum class Levers { skip, search };
 
 Result<Plan> make_plan(const Request& request, Levers levers = Levers::search);
-// The same on things already resolved (levers, sweeps, comparisons).
+// The same on things already resolved (sweeps, comparisons).
 Result<Plan> make_plan(Resolved resolved, Levers levers = Levers::search);
+// Only the verdict and what goes with it (engines::Detail): for searches over many plans.
+struct Sketch {
+  engines::Assessment assessment;
+  Verdict verdict;
+};
+Result<Sketch> sketch_plan(const Resolved& resolved, engines::Detail detail);
 
 }  // namespace vramwise::plan

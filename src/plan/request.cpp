@@ -7,10 +7,7 @@
 namespace vramwise::plan {
 namespace {
 
-// Far above any real machine; keeps every product of counts inside 64 bits.
 constexpr int64_t kMaxDevices = 4096;
-constexpr int64_t kMaxTokens = int64_t{1} << 32;
-constexpr int64_t kMaxSequences = int64_t{1} << 24;
 constexpr int64_t kMaxBytes = kLargestExactInteger;
 
 void warn_unknown(const json::Reader& object, std::initializer_list<std::string_view> known,
@@ -142,8 +139,9 @@ Result<engines::Workload> read_workload(const json::Reader& root, Notes& notes) 
   }
   warn_unknown(*from, {"sequence_tokens", "concurrency", "lengths", "arrivals"}, "workload.",
                notes);
-  TRY_ASSIGN(const auto tokens, from->optional_integer({"sequence_tokens"}, 1, kMaxTokens));
-  TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMaxSequences));
+  TRY_ASSIGN(const auto tokens,
+             from->optional_integer({"sequence_tokens"}, 1, kMostSequenceTokens));
+  TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMostConcurrency));
   workload.sequence_tokens = Tokens(tokens.value_or(0));
   workload.concurrency = Sequences(concurrency.value_or(0));
   for (const std::string_view later : {"lengths", "arrivals"}) {
@@ -205,9 +203,10 @@ Result<Request> read_request(const json::Reader& root) {
   TRY_ASSIGN(const auto ask, root.optional_string({"ask"}));
   request.ask = ask.value_or("plan");
   warn_unknown(root,
-               {"schema_version", "id",   "ask",  "model",  "weights", "engine",    "hardware",
-                "workload",       "line", "kind", "name",   "of",      "max_count", "include_tight",
-                "only",           "a",    "b",    "levers", "emit",    "log",       "calibration"},
+               {"schema_version", "id",   "ask",  "model", "weights", "engine",    "hardware",
+                "workload",       "line", "kind", "name",  "of",      "max_count", "include_tight",
+                "only",           "a",    "b",    "grid",  "levers",  "emit",      "log",
+                "calibration"},
                "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");

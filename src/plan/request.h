@@ -13,6 +13,10 @@
 
 namespace vramwise::plan {
 
+// Far above any real machine; keeps every product of counts inside 64 bits.
+inline constexpr int64_t kMostSequenceTokens = int64_t{1} << 32;
+inline constexpr int64_t kMostConcurrency = int64_t{1} << 24;
+
 struct ModelSpec {
   std::string ref;                  // catalog id or alias, "Qwen/Qwen3-8B"
   json::Value config;               // a config.json as given; null = none

@@ -10,6 +10,7 @@
 #include "model/from_config.h"
 #include "model/from_gguf.h"
 #include "model/from_safetensors.h"
+#include "plan/cards.h"
 #include "weights/from_files.h"
 
 namespace vramwise::plan {
@@ -52,15 +53,6 @@ Result<engines::Backend> backend_from_name(std::string_view name) {
           .hint("backends: cuda, rocm, vulkan, metal, sycl, rpc, cpu"));
 }
 
-engines::Backend usual_backend(const engines::Hardware& hardware) {
-  if (hardware.is_cpu_only()) return engines::Backend::cpu;
-  const std::string& vendor = hardware.devices.front().gpu.vendor;
-  if (vendor == "amd") return engines::Backend::rocm;
-  if (vendor == "apple") return engines::Backend::metal;
-  if (vendor == "intel") return engines::Backend::sycl;
-  return engines::Backend::cuda;
-}
-
 // Replaces shape keys where the config has them: in text_config when that is where they stand.
 Result<bool> apply_overrides(json::Value& config, const json::Value& overrides) {
   for (const json::Member& member : overrides.as_object()) {
@@ -78,14 +70,21 @@ Result<bool> apply_overrides(json::Value& config, const json::Value& overrides) 
 
 }  // namespace
 
-engines::Question Resolved::question() const {
+engines::Question Resolved::question(engines::Detail detail) const {
   engines::Question question;
   question.model = model.get();
   question.weights = weights.get();
   question.hardware = &hardware;
   question.settings = settings;
   question.workload = workload;
+  question.detail = detail;
+  question.memo = memo.get();
   return question;
+}
+
+void Resolved::set_weights(weights::Weights changed) {
+  weights = std::make_shared<const weights::Weights>(std::move(changed));
+  memo = engine->new_memo();
 }
 
 Result<engines::Hardware> resolve_hardware(const HardwareSpec& spec) {
@@ -102,7 +101,8 @@ Result<engines::Hardware> resolve_hardware(const HardwareSpec& spec) {
     TRY_ASSIGN(engines::Device device, resolve_device(spec.devices[i]));
     hardware.devices.push_back(std::move(device));
   }
-  hardware.backend = usual_backend(hardware);
+  hardware.backend =
+      hardware.is_cpu_only() ? engines::Backend::cpu : usual_backend(hardware.devices.front().gpu);
   if (!spec.backend.empty()) {
     TRY_ASSIGN(hardware.backend, backend_from_name(to_lower(spec.backend)));
   }
@@ -281,6 +281,7 @@ Result<Resolved> resolve(const Request& request) {
     }
   }
   TRY(note_repository(request, resolved));
+  resolved.memo = resolved.engine->new_memo();
   return resolved;
 }
 

@@ -15,11 +15,14 @@ struct Resolved {
   std::shared_ptr<const weights::Weights> weights;
   engines::Hardware hardware;
   const engines::Engine* engine = nullptr;
+  std::shared_ptr<engines::Memo> memo;  // of engine, model and weights; shared by copies
   engines::Settings settings;
   engines::Workload workload;
   Notes notes;
 
-  engines::Question question() const;
+  engines::Question question(engines::Detail detail = engines::Detail::full) const;
+  // Replaces the weights, and with them what the engine remembers of the old ones.
+  void set_weights(weights::Weights changed);
 };
 
 // Errors: not_found (model, GPU, engine, format; nearest names as hints) and whatever the config

@@ -56,7 +56,7 @@ class RowWriter {
         exactly(b.model[d] - experts - tied), Basis::exact, kTensors,
         {"sum of the tensors on it",
          {{"layers_on_gpus", double(layers_on_gpus())},
-          {"layers", double(s_.shape.layers.size() + 1)}}});
+          {"layers", double(s_.shape().layers.size() + 1)}}});
 
     const double cells = double(b.size.cells), streams = double(b.size.streams);
     add(Component::kv_cache, "attention cache", exactly(b.full[d]), Basis::exact, kCache,
@@ -67,17 +67,18 @@ class RowWriter {
          "256",
          {{"cells", double(b.size.sliding_cells)},
           {"streams", streams},
-          {"window", double(s_.shape.window)},
+          {"window", double(s_.shape().window)},
           {"ubatch", double(b.size.n_ubatch)}}});
     add(Component::kv_cache, "recurrent states", exactly(b.recurrent[d]), Basis::exact, kRecurrent,
         {"slots x (1 + snapshots) x F32 state of its layers",
          {{"slots", double(b.size.sequences)},
-          {"snapshots", s_.shape.keeps_rollback ? double(s_.request.context.rollback) : 0}}});
+          {"snapshots", s_.shape().keeps_rollback ? double(s_.request.context.rollback) : 0}}});
     add(Component::kv_cache, "cache of the draft head", exactly(b.draft_cache[d]), Basis::exact,
         kCache);
 
-    const Basis basis = family_of(s_.shape.architecture).checked ? Basis::derived : Basis::modelled;
-    add(Component::activations, "compute buffer", compute_range(s_.shape, b.compute[d]), basis,
+    const Basis basis =
+        family_of(s_.shape().architecture).checked ? Basis::derived : Basis::modelled;
+    add(Component::activations, "compute buffer", compute_range(s_.shape(), b.compute[d]), basis,
         kGraph,
         {"high-water mark of the prompt graph",
          {{"batch_tokens", double(b.size.tokens)},
@@ -86,11 +87,11 @@ class RowWriter {
           {"splits", double(b.splits)},
           {"input_copies", double(b.copies)}}});
     add(Component::activations, "compute buffer of the draft head",
-        compute_range(s_.shape, b.draft_compute[d]), basis, kGraph);
+        compute_range(s_.shape(), b.draft_compute[d]), basis, kGraph);
     if (host) {
       add(Component::activations, "output buffer", exactly(b.output), Basis::exact, kContext,
           {"4 x vocabulary x slots",
-           {{"vocabulary", double(s_.shape.vocab)}, {"slots", double(b.size.sequences)}}});
+           {{"vocabulary", double(s_.shape().vocab)}, {"slots", double(b.size.sequences)}}});
       add(Component::weights, "repacked copies of CPU weights", exactly(repacked()), Basis::derived,
           kRepack);
       return;
@@ -194,7 +195,8 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
       if (s.fit_would_change && s.fit) {
         r.explanation += "; without -ngl, llama.cpp's fit would start it with " +
                          format_integer(s.fit->n_gpu_layers) + " of " +
-                         format_integer(int64_t(s.shape.layers.size()) + 1) + " layers on the GPUs";
+                         format_integer(int64_t(s.shape().layers.size()) + 1) +
+                         " layers on the GPUs";
         if (!s.fit->override_tensor.empty()) r.explanation += " and some experts on the CPU";
       }
     } else {

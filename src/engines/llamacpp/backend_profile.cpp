@@ -16,20 +16,30 @@ bool same_memory(const Graph& graph, TensorId k, TensorId v) {
   return vt.base == k || (vt.base == kt.base && vt.offset == kt.offset);
 }
 
+// Cards whose attention kernels are chosen alike.
+enum class AttentionClass : char { older, volta, turing, ada };
+
+AttentionClass attention_class(int compute_capability) {
+  if (compute_capability >= 89) return AttentionClass::ada;
+  if (compute_capability >= 75) return AttentionClass::turing;
+  return compute_capability == 70 ? AttentionClass::volta : AttentionClass::older;
+}
+
 // Does the attention kernel of this card read K and V as f16 for a batch of this size? The vector
 // kernels, for one or two tokens, read quantised caches directly.
 // Source: ggml/src/ggml-cuda/fattn.cu, ggml_cuda_get_best_fattn_kernel.
-bool kernel_needs_half(const Graph& graph, const Tensor& t, int compute_capability) {
+bool kernel_needs_half(const Graph& graph, const Tensor& t, AttentionClass card) {
   const Tensor& q = graph[t.source[0]];
   const Tensor& k = graph[t.source[1]];
   const int64_t dim = q.ne[0], batch = q.ne[1];
   const int64_t grouped = k.ne[2] > 0 ? q.ne[2] / k.ne[2] : 1;
   const bool quantised = is_quantized(k.type);
   const bool vector = dim <= 256 && dim % 64 == 0 && dim != 192 && k.ne[1] % 256 == 0;
-  if (compute_capability >= 75 && dim != 40 && dim != 72) {
-    return !(vector && quantised && batch <= (compute_capability >= 89 ? 2 : 1));
+  const bool tensor_cores = card == AttentionClass::turing || card == AttentionClass::ada;
+  if (tensor_cores && dim != 40 && dim != 72) {
+    return !(vector && quantised && batch <= (card == AttentionClass::ada ? 2 : 1));
   }
-  if (compute_capability == 70) {
+  if (card == AttentionClass::volta) {
     int64_t e = 1;
     while (grouped % (2 * e) == 0 && e < 8) e *= 2;
     return !(vector && batch * e <= 2);
@@ -40,7 +50,7 @@ bool kernel_needs_half(const Graph& graph, const Tensor& t, int compute_capabili
 int64_t cuda_bytes(const BackendProfile& backend, const Graph& graph, const Tensor& t,
                    int64_t bytes) {
   if (t.op == Op::flash_attn && backend.cuda_copies_in_buffer &&
-      kernel_needs_half(graph, t, backend.compute_capability)) {
+      kernel_needs_half(graph, t, attention_class(backend.compute_capability))) {
     const Tensor& k = graph[t.source[1]];
     const Tensor& v = graph[t.source[2]];
     const auto add_copy = [&](const Tensor& x) {
@@ -134,6 +144,20 @@ const json::Value* backend_entry(const json::Value& profile, std::string_view ke
 }
 
 }  // namespace
+
+void append_key(const BackendProfile& b, std::string& key) {
+  for (const int64_t size : {b.alignment, b.largest_buffer}) {
+    key += format_integer(size);
+    key += ',';
+  }
+  const bool cuda = b.extra == ExtraBytes::cuda;
+  for (const char part : {char(b.offload), char(b.order), char(b.extra), char(b.events),
+                          char(b.host_pinned), char(cuda && b.cuda_copies_in_buffer),
+                          cuda ? char(attention_class(b.compute_capability)) : char(0)}) {
+    key += char('0' + part);
+  }
+  key += ';';
+}
 
 int64_t reserved_bytes(const BackendProfile& backend, const Graph& graph, const Tensor& t) {
   const int64_t bytes = byte_span(t);

@@ -33,6 +33,9 @@ struct BackendProfile {
   int compute_capability = 0;  // of NVIDIA cards; decides which attention kernel runs
 };
 
+// What a compute plan depends on, as bytes: profiles with equal keys give equal plans.
+void append_key(const BackendProfile& backend, std::string& key);
+
 // Bytes that the backend reserves for the result of an op.
 int64_t reserved_bytes(const BackendProfile& backend, const Graph& graph, const Tensor& t);
 // Would it take over an op whose weight lies in host memory?

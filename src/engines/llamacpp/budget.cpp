@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace vramwise::engines::llamacpp {
 namespace {
 
@@ -23,8 +25,9 @@ int64_t Budget::total(size_t device) const {
 }
 
 Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rules& rules,
-                   const json::Value& profile, const Hardware& hardware, const Request& request)
-    : shape_(shape), gguf_(gguf), rules_(rules), request_(request) {
+                   const json::Value& profile, const Hardware& hardware, const Request& request,
+                   ComputeMemo* memo)
+    : shape_(shape), gguf_(gguf), rules_(rules), request_(request), memo_(memo) {
   for (const size_t i : request.devices) {
     const Device& device = hardware.devices[i];
     backends_.push_back(
@@ -34,6 +37,60 @@ Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rul
   // Without devices the host's buffers are plain ones.
   backends_.push_back(
       cpu_profile(profile, request.devices.empty() ? Backend::cpu : hardware.backend));
+  backends_key_ = "b" + format_integer(rules.build) + ";";
+  for (const BackendProfile& b : backends_) append_key(b, backends_key_);
+}
+
+// A compute plan depends on the file (one memo has one), the build, the classes of devices, where
+// layers and weights lie, and the context.
+ComputePlan Budgeter::compute_of(const GraphInput& input, const Placement& placement,
+                                 const PlacementSettings& settings,
+                                 const ScheduleOptions& schedule) {
+  if (memo_ == nullptr) return planner_.plan(input, backends_, schedule);
+  std::string key = backends_key_;
+  const auto add = [&key](int64_t number) {
+    key += format_integer(number);
+    key += ',';
+  };
+  for (size_t i = 0; i < input.layer_device.size();) {
+    size_t end = i;
+    while (end < input.layer_device.size() && input.layer_device[end] == input.layer_device[i]) {
+      ++end;
+    }
+    add(input.layer_device[i]);
+    add(int64_t(end - i));
+    i = end;
+  }
+  key += ';';
+  // Overrides move single tensors; without them the weights follow their layers.
+  if (settings.has_overrides()) placement.weights.append_devices(key);
+  const ContextSettings& c = input.settings;
+  for (const int64_t part : {int64_t(input.output_device),
+                             int64_t(input.full_offload),
+                             int64_t(input.pins),
+                             int64_t(input.delta_one_token),
+                             int64_t(input.delta_many_tokens),
+                             int64_t(schedule.op_offload),
+                             int64_t(schedule.copies),
+                             c.n_ctx,
+                             c.n_batch,
+                             c.n_ubatch,
+                             c.sequences,
+                             int64_t(c.unified),
+                             int64_t(c.swa_full),
+                             int64_t(c.flash),
+                             int64_t(c.kv_offload),
+                             int64_t(c.type_k),
+                             int64_t(c.type_v),
+                             c.output_rows,
+                             c.rollback,
+                             int64_t(c.draft_head)}) {
+    add(part);
+  }
+  if (const ComputePlan* known = memo_->find(key)) return *known;
+  ComputePlan plan = planner_.plan(input, backends_, schedule);
+  memo_->keep(std::move(key), plan);
+  return plan;
 }
 
 // Split mode tensor joins the devices to one: measured as one, shared out evenly.
@@ -112,7 +169,7 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   input.delta_one_token = rules_.delta_one_token;
   input.delta_many_tokens = rules_.delta_many_tokens;
   const ScheduleOptions schedule{request_.op_offload, b.copies};
-  ComputePlan plan = planner_.plan(input, backends_, schedule);
+  ComputePlan plan = compute_of(input, b.placement, placement, schedule);
   b.compute = std::move(plan.bytes);
   b.splits = plan.splits;
   b.nodes = plan.nodes;
@@ -136,7 +193,7 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
     }
     input.settings = draft;
     input.size = size;
-    b.draft_compute = planner_.plan(input, backends_, schedule).bytes;
+    b.draft_compute = compute_of(input, b.placement, placement, schedule).bytes;
   }
   return b;
 }

@@ -7,6 +7,7 @@
 
 #include "engines/llamacpp/caches.h"
 #include "engines/llamacpp/compute.h"
+#include "engines/llamacpp/memo.h"
 #include "engines/llamacpp/placement.h"
 #include "engines/llamacpp/request.h"
 
@@ -37,7 +38,8 @@ enum class Pipeline { allowed, off };
 class Budgeter {
  public:
   Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rules& rules,
-           const json::Value& profile, const Hardware& hardware, const Request& request);
+           const json::Value& profile, const Hardware& hardware, const Request& request,
+           ComputeMemo* memo = nullptr);
 
   Budget measure(const ContextSettings& context, const PlacementSettings& placement, Pass pass,
                  Pipeline pipeline = Pipeline::allowed);
@@ -49,12 +51,16 @@ class Budgeter {
  private:
   Budget measure_joined(const ContextSettings& context, const PlacementSettings& placement,
                         Pass pass);
+  ComputePlan compute_of(const GraphInput& input, const Placement& placement,
+                         const PlacementSettings& settings, const ScheduleOptions& schedule);
 
   const Shape& shape_;
   const weights::GgufModel& gguf_;
   const Rules& rules_;
   const Request& request_;
+  ComputeMemo* memo_;
   std::vector<BackendProfile> backends_;
+  std::string backends_key_;
   std::vector<double> free_shares_;
   ComputePlanner planner_;
 };

@@ -28,7 +28,7 @@ Options effective_options(const PlanState& s) {
   o.set("flash_attn", json::Value(c.flash ? "on" : "off"));
   o.set("cache_type_k", type_name(c.type_k));
   o.set("cache_type_v", type_name(c.type_v));
-  if (s.shape.has_sliding()) o.set("swa_full", json::Value(c.swa_full));
+  if (s.shape().has_sliding()) o.set("swa_full", json::Value(c.swa_full));
   o.set("kv_offload", json::Value(c.kv_offload));
   if (s.devices() > 0) {
     int64_t layers = 0;
@@ -62,7 +62,7 @@ std::string file_name(const Question& q, const PlanState& s) {
   if (ends_with(id, ".gguf")) return std::string(id);
   const size_t slash = id.rfind('/');
   if (slash != std::string_view::npos) id.remove_prefix(slash + 1);
-  return std::string(id) + "-" + s.gguf.file_type + ".gguf";
+  return std::string(id) + "-" + s.file->gguf.file_type + ".gguf";
 }
 
 std::string command_of(const Question& q, const PlanState& s) {
@@ -77,7 +77,7 @@ std::string command_of(const Question& q, const PlanState& s) {
   }
   if (s.devices() > 0 && !given.has("n_gpu_layers") && !s.fit_decides) {
     constexpr int64_t kAllLayers = 99;
-    const int64_t every = int64_t(s.shape.layers.size()) + 1;
+    const int64_t every = int64_t(s.shape().layers.size()) + 1;
     o.set("n_gpu_layers", json::Value(std::max(kAllLayers, every)));
   }
   for (const json::Member& m : given.entries()) {
@@ -108,7 +108,7 @@ KvFacts kv_facts(const Question& q, const PlanState& s, const Assessment& a) {
   const size_t d = fullest_index(s, a);
   KvFacts kv;
   kv.bytes_per_token =
-      Bytes(bytes_per_token(s.shape, s.request.context, b.placement.layer_device, int16_t(d)));
+      Bytes(bytes_per_token(s.shape(), s.request.context, b.placement.layer_device, int16_t(d)));
   if (d < s.devices()) {
     const ByteRange beside = {
         Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.low,
@@ -154,7 +154,7 @@ void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
 void note_growth(const PlanState& s, Notes& notes) {
   if (!s.request.is_server()) return;
   notes.assume("host_growth",
-               s.shape.has_sliding() || s.shape.has_state()
+               s.shape().has_sliding() || s.shape().has_state()
                    ? "The server may take more host memory while it runs: a prompt cache of up to "
                      "8 GiB (--cache-ram) and context checkpoints of each slot."
                    : "The server may take more host memory while it runs: a prompt cache of up to "
@@ -171,7 +171,7 @@ Result<Assessment> assess_question(const Question& q) {
   fill_ledgers(q, s, a);
   a.requirements = requirements_of(q, s);
   a.kv = kv_facts(q, s, a);
-  if (a.refusals.empty()) answer_capacity(q, s, a);
+  if (a.refusals.empty() && q.detail != Detail::verdict) answer_capacity(q, s, a);
   a.log = log_lines_of(q, s);
   a.buffers = buffers_of(q, s);
   a.fit = s.fit;
@@ -191,6 +191,7 @@ class LlamaCppEngine final : public Engine {
  public:
   std::string_view name() const override { return "llama.cpp"; }
   std::string_view program_option() const override { return "tool"; }
+  std::unique_ptr<Memo> new_memo() const override { return std::make_unique<llamacpp::FileMemo>(); }
   Result<Assessment> assess(const Question& question) const override {
     return llamacpp::assess_question(question);
   }

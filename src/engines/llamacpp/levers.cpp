@@ -90,7 +90,7 @@ class Finder {
       ContextSettings changed = c;
       changed.flash = true;
       changed.type_k = changed.type_v = *weights::ggml_type_from_name(type);
-      if (!cache_refusal(s_.shape, changed).explanation.empty()) return;
+      if (!cache_refusal(s_.shape(), changed).explanation.empty()) return;
       const std::string name(type);
       LeverCandidate& lever =
           add("cache_type", order, "store the cache as " + name,
@@ -98,17 +98,17 @@ class Finder {
       lever.options = {{"cache_type_k", json::Value(name)}, {"cache_type_v", json::Value(name)}};
       if (!c.flash) lever.options.push_back({"flash_attn", json::Value("on")});
     };
-    if (!s_.shape.has_attention()) return;
+    if (!s_.shape().has_attention()) return;
     offer("q8_0", kCacheType, "hardly any loss of quality");
     offer("q4_0", kCacheType + 5, "some loss of quality at long context");
   }
 
   void experts() {
     if (s_.devices() == 0 || s_.request.placement.cpu_moe_layers != 0) return;
-    const bool moe = std::any_of(s_.shape.layers.begin(), s_.shape.layers.end(),
+    const bool moe = std::any_of(s_.shape().layers.begin(), s_.shape().layers.end(),
                                  [](const LayerShape& l) { return l.moe.experts > 0; });
     if (!moe) return;
-    const int64_t count = int64_t(s_.shape.layers.size());
+    const int64_t count = int64_t(s_.shape().layers.size());
     PlacementSettings p = asked_placement();
     const int64_t n = smallest_that(1, count, [&](int64_t layers) {
       p.cpu_moe_layers = layers;
@@ -123,7 +123,7 @@ class Finder {
 
   void layers() {
     if (s_.devices() == 0) return;
-    const int64_t every = int64_t(s_.shape.layers.size()) + 1;
+    const int64_t every = int64_t(s_.shape().layers.size()) + 1;
     PlacementSettings p = asked_placement();
     const int64_t now = p.n_gpu_layers < 0 ? every : std::min(p.n_gpu_layers, every);
     const int64_t off = smallest_that(1, now, [&](int64_t fewer) {
@@ -178,7 +178,7 @@ class Finder {
         {"Q5_K_M", "a small loss of quality"},  {"Q4_K_M", "some loss of quality"},
         {"IQ4_XS", "some loss of quality"},     {"Q3_K_M", "a visible loss of quality"},
         {"Q2_K", "a large loss of quality"}};
-    const Bytes now = s_.gguf.tensor_bytes();
+    const Bytes now = s_.file->gguf.tensor_bytes();
     int shown = 0;
     for (const Step& step : kSteps) {
       if (shown == 3) return;

@@ -9,23 +9,11 @@
 namespace vramwise::engines::llamacpp {
 namespace {
 
-// The GGUF of the question: the mixture chosen, else a conversion without quantisation.
-Result<weights::GgufModel> gguf_of(const Question& q, Notes& notes) {
-  if (q.weights->is_gguf()) return *q.weights->gguf;
-  if (!q.weights->format.empty() && q.weights->format != "bf16" && q.weights->format != "fp16" &&
-      q.weights->format != "fp32") {
-    notes.assume("gguf_of_checkpoint",
-                 "llama.cpp loads GGUF files only; the file is taken to be a conversion to 16 bits "
-                 "of the unquantised model.",
-                 "ggml-org/llama.cpp convert_hf_to_gguf.py");
-  }
-  return weights::gguf_tensors(*q.model);
-}
-
 // Does any device run out of memory?
 bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
   for (size_t d = 0; d < s.devices(); ++d) {
-    const Outside o = outside_of(s.profile, q.hardware->backend, s.device(q, d), s.shape, b.size);
+    const Outside o =
+        outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(), b.size);
     if (Bytes(b.total(d)) + o.context.likely > s.device(q, d).free()) return true;
   }
   return false;
@@ -49,7 +37,7 @@ void answer_fit(const Question& q, PlanState& s) {
   const bool open = !r.layers_given || !r.ctx_given;
   if (!r.fit || !open) return;
   // With a workload fit's choice is only told, and the list of levers tells it nowhere.
-  if (q.detail == Detail::lever && q.workload.given()) return;
+  if (q.detail != Detail::full && q.workload.given()) return;
   FitQuestion question;
   for (size_t d = 0; d < s.devices(); ++d) question.free.push_back(s.device(q, d).free());
   if (s.devices() == 0) {
@@ -63,7 +51,7 @@ void answer_fit(const Question& q, PlanState& s) {
   // One device is measured alike with and without allocation.
   const Budget* measured = s.devices() <= 1 ? &s.budget : nullptr;
   const FitAnswer answer = run_fit(*s.budgeter, r.context, r.placement, question, measured);
-  const int64_t every_layer = int64_t(s.shape.layers.size()) + 1;
+  const int64_t every_layer = int64_t(s.shape().layers.size()) + 1;
 
   Fit fit;
   fit.ctx_size = answer.n_ctx;
@@ -95,21 +83,20 @@ void answer_fit(const Question& q, PlanState& s) {
 Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   auto state = std::make_unique<PlanState>();
   PlanState& s = *state;
-  TRY_ASSIGN(catalog::Entry entry, catalog::find(catalog::Kind::engine, "llama.cpp"));
-  s.profile = std::move(entry.value);
+  TRY_ASSIGN(s.profile, catalog::find_shared(catalog::Kind::engine, "llama.cpp"));
   const Version& version = q.settings.version;
   if (version.given && version.build == 0) {
     s.notes.warn("version_without_build",
                  "llama.cpp is versioned by build numbers such as b9200; '" + version.text +
                      "' was taken as the newest.");
   }
-  TRY_ASSIGN(s.rules, rules_for(s.profile, version.build));
-  TRY_ASSIGN(s.gguf, gguf_of(q, s.notes));
-  s.notes.append(s.gguf.notes);
-  TRY_ASSIGN(s.shape, shape_of(*q.model, s.gguf, s.notes));
-  TRY_ASSIGN(s.request, read_request(q, s.shape, s.rules, s.notes));
-  s.budgeter =
-      std::make_unique<Budgeter>(s.shape, s.gguf, s.rules, s.profile, *q.hardware, s.request);
+  TRY_ASSIGN(s.rules, rules_for(*s.profile, version.build));
+  TRY_ASSIGN(s.file, model_file_of(q));
+  s.notes.append(s.file->notes);
+  TRY_ASSIGN(s.request, read_request(q, s.shape(), s.rules, s.notes));
+  FileMemo* memo = memo_of(q);
+  s.budgeter = std::make_unique<Budgeter>(s.shape(), s.file->gguf, s.rules, *s.profile, *q.hardware,
+                                          s.request, memo != nullptr ? &memo->compute : nullptr);
   if (s.request.placement.split == SplitMode::tensor) {
     s.notes.assume("tensor_split_even",
                    "Split mode tensor: weights and caches are taken to be shared evenly.",
@@ -119,7 +106,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   if (refusals_of(s).empty()) answer_fit(q, s);
   for (size_t d = 0; d < s.devices(); ++d) {
     s.outside.push_back(
-        outside_of(s.profile, q.hardware->backend, s.device(q, d), s.shape, s.budget.size));
+        outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(), s.budget.size));
   }
   return state;
 }
@@ -127,7 +114,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
 std::vector<Refusal> refusals_of(const PlanState& s) {
   std::vector<Refusal> refusals;
   const ContextSettings& c = s.request.context;
-  if (CacheRefusal r = cache_refusal(s.shape, c); !r.explanation.empty()) {
+  if (CacheRefusal r = cache_refusal(s.shape(), c); !r.explanation.empty()) {
     refusals.push_back({"cache_type", std::move(r.engine_error), std::move(r.explanation)});
   }
   constexpr int64_t kMostSlots = 256;  // LLAMA_MAX_SEQ

@@ -8,16 +8,16 @@
 #include "engines/engine.h"
 #include "engines/llamacpp/budget.h"
 #include "engines/llamacpp/fit.h"
+#include "engines/llamacpp/memo.h"
 #include "engines/llamacpp/outside.h"
 #include "engines/llamacpp/request.h"
 
 namespace vramwise::engines::llamacpp {
 
 struct PlanState {
-  json::Value profile;
+  std::shared_ptr<const json::Value> profile;
   Rules rules;
-  weights::GgufModel gguf;
-  Shape shape;
+  std::shared_ptr<const ModelFile> file;
   Request request;
   std::unique_ptr<Budgeter> budgeter;  // refers to the parts above
   Budget budget;
@@ -27,6 +27,7 @@ struct PlanState {
   bool fit_would_change = false;  // fit would run it otherwise than shown
   Notes notes;
 
+  const Shape& shape() const { return file->shape; }
   size_t devices() const { return budgeter->devices(); }
   const Device& device(const Question& q, size_t d) const {
     return q.hardware->devices[request.devices[d]];

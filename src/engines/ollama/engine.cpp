@@ -54,7 +54,7 @@ bool is_true(std::string_view text) {
 
 // What Ollama decides, and the question it hands to llama.cpp.
 struct Decided {
-  json::Value profile;
+  std::shared_ptr<const json::Value> profile;
   int64_t num_ctx = 0, parallel = 1, batch = 512;
   Hardware hardware;  // the devices it uses
   Bytes predicted;    // its own estimate before the load
@@ -102,7 +102,7 @@ Result<bool> settle_context(const Question& q, Decided& d) {
     for (const Device& device : q.hardware->devices) {
       vram += std::max(Bytes(), device.total - Bytes(overhead.value_or(0)));
     }
-    for (const json::Value& tier : list(d.profile, "context_by_vram")) {
+    for (const json::Value& tier : list(*d.profile, "context_by_vram")) {
       if (vram >= GiB(number(tier, "at_least_gib"))) {
         d.num_ctx = number(tier, "tokens");
         break;
@@ -114,16 +114,16 @@ Result<bool> settle_context(const Question& q, Decided& d) {
                    "ollama/ollama server/routes.go");
   }
   if (q.model->max_positions > 0) d.num_ctx = std::min(d.num_ctx, q.model->max_positions);
-  d.num_ctx = std::max(d.num_ctx, number(d.profile, "smallest_context"));
+  d.num_ctx = std::max(d.num_ctx, number(*d.profile, "smallest_context"));
   if (q.model->vision) {
-    d.num_ctx = std::max(d.num_ctx, number(d.profile, "smallest_vision_context"));
+    d.num_ctx = std::max(d.num_ctx, number(*d.profile, "smallest_vision_context"));
   }
 
   TRY_ASSIGN(const auto slots,
              server_integer(q.settings, "num_parallel", "OLLAMA_NUM_PARALLEL", 65536));
   const int64_t users = q.workload.concurrency.count();
   d.parallel = slots && *slots > 0 ? *slots : std::max<int64_t>(1, users);
-  for (const json::Value& name : list(d.profile, "single_request_architectures")) {
+  for (const json::Value& name : list(*d.profile, "single_request_architectures")) {
     if (d.parallel > 1 && name.is_string() && name.as_string() == q.model->gguf.architecture) {
       d.parallel = 1;
       d.notes.warn("one_request",
@@ -142,7 +142,7 @@ void choose_devices(const Question& q, Decided& d) {
   const auto freest =
       std::max_element(d.hardware.devices.begin(), d.hardware.devices.end(),
                        [](const Device& a, const Device& b) { return a.free() < b.free(); });
-  if (d.predicted * 100 > freest->free() * number(d.profile, "single_gpu_percent", 80)) return;
+  if (d.predicted * 100 > freest->free() * number(*d.profile, "single_gpu_percent", 80)) return;
   d.hardware.devices = {*freest};
   d.notes.assume("one_gpu", "Ollama's estimate fits one GPU, so it uses one.",
                  "ollama/ollama server/sched.go");
@@ -157,14 +157,14 @@ Result<bool> settle_batch(const Question& q, bool flash, Decided& d) {
   const int64_t context = saturating_multiply(d.num_ctx, d.parallel);
   Bytes available;
   for (const Device& device : d.hardware.devices) available += device.free();
-  for (const json::Value& step : list(d.profile, "batches")) {
+  for (const json::Value& step : list(*d.profile, "batches")) {
     if (context <= number(step, "context_above")) continue;
     const int64_t percent = number(step, "at_most_percent", 0);
     const Bytes surcharge = MiB(number(step, "surcharge_mib"));
     const bool holds = percent == 0 || d.hardware.devices.empty() ||
                        (d.predicted * 100 <= available * percent &&
                         (d.predicted + surcharge) * 100 <=
-                            available * number(d.profile, "batch_room_percent", 80));
+                            available * number(*d.profile, "batch_room_percent", 80));
     if (!holds) continue;
     d.batch = number(step, "tokens");
     break;
@@ -178,9 +178,8 @@ Result<bool> settle_batch(const Question& q, bool flash, Decided& d) {
 
 Result<Decided> decide(const Question& q) {
   Decided d;
-  TRY_ASSIGN(catalog::Entry entry, catalog::find(catalog::Kind::engine, "ollama"));
-  d.profile = std::move(entry.value);
-  const json::Array& since = list(d.profile, "child_server_since");
+  TRY_ASSIGN(d.profile, catalog::find_shared(catalog::Kind::engine, "ollama"));
+  const json::Array& since = list(*d.profile, "child_server_since");
   const Version& version = q.settings.version;
   if (version.given && since.size() == 2 &&
       !version.at_least(int(since[0].as_integer()), int(since[1].as_integer()))) {
@@ -228,7 +227,7 @@ Question child_question(const Question& q, const Decided& d) {
   child.settings.options = d.child;
   child.settings.env.clear();
   child.settings.version = Version();
-  child.settings.version.build = int(number(d.profile, "llama_cpp_build"));
+  child.settings.version.build = int(number(*d.profile, "llama_cpp_build"));
   child.settings.version.given = child.settings.version.build > 0;
   child.settings.version.text = "b" + format_integer(child.settings.version.build);
   child.workload = Workload();
@@ -363,6 +362,11 @@ class OllamaEngine final : public Engine {
   std::string_view name() const override { return "ollama"; }
   Result<Assessment> assess(const Question& question) const override {
     return assess_question(question);
+  }
+  // The questions that are kept are its child's.
+  std::unique_ptr<Memo> new_memo() const override {
+    const auto server = find_engine("llama.cpp");
+    return server ? (*server)->new_memo() : nullptr;
   }
   std::vector<LeverCandidate> levers(const Question& question,
                                      const Assessment& assessment) const override {

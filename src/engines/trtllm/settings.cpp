@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines::trtllm {
 namespace {
@@ -113,20 +114,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   s.weights_low_per_mille = facts.integer("weights_low_per_mille");
   s.weights_high_per_mille = facts.integer("weights_high_per_mille");
   TRY(facts.check());
-  if (const json::Value* names = facts.profile().find("options")) {
-    const std::vector<std::string_view> known = split(names->as_string(), ' ');
-    for (const json::Member& member : o.entries()) {
-      const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
-      if (std::find(known.begin(), known.end(), member.key) != known.end() ||
-          std::find(known.begin(), known.end(), head) != known.end()) {
-        continue;
-      }
-      const auto near = nearest_names(member.key, known, 1);
-      notes.warn("unknown_option",
-                 "TensorRT-LLM has no option '" + member.key + "'; it is ignored" +
-                     (near.empty() ? "" : "; a similar option exists: " + near.front()));
-    }
-  }
+  warn_unknown_options(o, facts.profile(), "TensorRT-LLM", notes);
   return s;
 }
 

@@ -1,8 +1,5 @@
 #include "engines/vllm/profile.h"
 
-#include "base/text.h"
-#include "catalog/catalog.h"
-
 namespace vramwise::engines::vllm {
 namespace {
 
@@ -119,17 +116,6 @@ Result<Profile> load_profile(const Version& version, Circumstances& now,
   }
   TRY(facts.check());
   return p;
-}
-
-Result<std::vector<std::string>> known_options() {
-  TRY_ASSIGN(catalog::Entry entry, catalog::find(catalog::Kind::engine, "vllm"));
-  std::vector<std::string> names;
-  if (const json::Value* list = entry.value.find("options")) {
-    for (const std::string_view name : split(list->as_string(), ' ')) {
-      if (!name.empty()) names.emplace_back(name);
-    }
-  }
-  return names;
 }
 
 }  // namespace vramwise::engines::vllm

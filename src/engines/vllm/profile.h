@@ -79,7 +79,5 @@ struct Profile {
 // `now` describes card and flags; its `first_engine` is set from the version and VLLM_USE_V1.
 Result<Profile> load_profile(const Version& version, Circumstances& now,
                              std::optional<bool> use_first_engine);
-// The option names that vLLM knows, for warnings.
-Result<std::vector<std::string>> known_options();
 
 }  // namespace vramwise::engines::vllm

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/catalog.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines::vllm {
 namespace {
@@ -280,26 +282,6 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
   return true;
 }
 
-void warn_unknown(const Options& options, Notes& notes) {
-  const auto known = known_options();
-  if (!known) return;
-  std::vector<std::string_view> names(known->begin(), known->end());
-  for (const json::Member& member : options.entries()) {
-    if (std::find(names.begin(), names.end(), member.key) != names.end()) continue;
-    if (member.key == kProgramOption) continue;
-    // Keys below a known object are its own business ("kv_transfer_config.x", "hf_overrides.y").
-    const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
-    if (head.size() < member.key.size() &&
-        std::find(names.begin(), names.end(), head) != names.end()) {
-      continue;
-    }
-    std::string text = "vLLM has no option '" + member.key + "'; it is ignored";
-    const auto near = nearest_names(member.key, names, 1);
-    if (!near.empty()) text += "; a similar option exists: " + near.front();
-    notes.warn("unknown_option", std::move(text));
-  }
-}
-
 }  // namespace
 
 Result<Given> read_settings(const Question& question, Notes& notes) {
@@ -317,7 +299,8 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_adapters(reader, given));
   TRY(read_speculation(reader, given));
   TRY(read_environment(question.settings.env, given));
-  warn_unknown(question.settings.options, notes);
+  TRY_ASSIGN(const auto profile, catalog::find_shared(catalog::Kind::engine, "vllm"));
+  warn_unknown_options(question.settings.options, *profile, "vLLM", notes);
   return given;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -174,6 +175,14 @@ class WeightTable {
   }
   const Entry& at(Slot slot, int64_t layer) const {
     return entries_[size_t(layer + 1) * kSlots + size_t(slot)];
+  }
+  // The device of every tensor that is there, two characters each.
+  void append_devices(std::string& key) const {
+    for (const Entry& e : entries_) {
+      if (!e.present) continue;
+      key += char(e.device & 0xff);
+      key += char((e.device >> 8) & 0xff);
+    }
   }
   bool has(Slot slot, int64_t layer) const { return at(slot, layer).present; }
   size_t size() const { return entries_.size(); }
