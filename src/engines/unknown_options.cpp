@@ -21,11 +21,12 @@ bool has_word(std::string_view list, std::string_view word) {
 }  // namespace
 
 void warn_unknown_options(const Options& options, const json::Value& profile,
-                          std::string_view engine, Notes& notes) {
+                          std::string_view engine, Notes& notes, std::string_view ours) {
   const json::Value* list = profile.find("options");
   if (list == nullptr) return;
   const std::string& names = list->as_string();
   for (const json::Member& member : options.entries()) {
+    if (!ours.empty() && member.key == ours) continue;
     const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
     if (has_word(names, member.key) || has_word(names, head)) continue;
     std::string text = std::string(engine) + " has no option '" + member.key + "'; it is ignored";

@@ -283,8 +283,8 @@ OptionTables::~OptionTables() = default;
 const OptionTable* OptionTables::get(std::string_view engine) {
   if (const auto at = tables_.find(engine); at != tables_.end()) return at->second.get();
   std::unique_ptr<OptionTable> table;
-  if (auto entry = catalog::find(catalog::Kind::options, engine)) {
-    if (auto read = OptionTable::from_json(engine, entry->value)) {
+  if (auto entry = catalog::find_shared(catalog::Kind::options, engine)) {
+    if (auto read = OptionTable::from_json(engine, **entry)) {
       table = std::make_unique<OptionTable>(std::move(*read));
     }
   }
