@@ -3,11 +3,11 @@
 // question arrives.
 import { Dropped, ask } from '../core/client';
 import { curveAxis, curveEnd, curvePoints, fullest, limitOf, mapAxes, mapGrid, need } from '../core/pictures';
-import type { GpuChoice, Inspect, Plan, Request } from '../core/types';
+import type { Answer, GpuChoice, Inspect, Plan, Request } from '../core/types';
 import { engineForm } from './engines';
 import { gpus } from './catalog';
 import { toHash } from './link';
-import { merge, withWeights } from './request';
+import { contextOf, merge, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
 
 // Cards looked at first: those that people rent or own most. The others follow.
@@ -16,6 +16,14 @@ const COMMON = (
   'a100-sxm4-40 a100-pcie-80 a100-sxm4-80 h100-pcie h100-nvl h100-sxm gh200-96 h200-sxm b200 b300 mi300x mi325x dgx-spark-gb10'
 ).split(' ');
 const SHOWN_CARDS = 14;
+// Milliseconds of rest before the longer searches start: while a slider moves they would only be given up.
+const CHANGES_AFTER = 60;
+const CARDS_AFTER = 350;
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    setTimeout(() => (signal.aborted ? reject(new Dropped()) : resolve()), ms);
+  });
 
 export function sketch(plan: Plan): Sketch {
   const totals = need(plan);
@@ -38,6 +46,15 @@ let modelKey = '';
 let sizesKey = '';
 let idle: ReturnType<typeof setTimeout> | undefined;
 
+// A model that was just chosen: the context of the one before may be longer than this one's.
+let clamp = false;
+
+/** Takes a new question about another model; its context is cut to what the model was made for. */
+export function changeModel(request: Request): void {
+  clamp = true;
+  change(request);
+}
+
 /** Takes a new question. */
 export function change(request: Request): void {
   set({ request, file: undefined, asked: get().asked + 1 });
@@ -53,6 +70,9 @@ async function verdict(request: Request): Promise<void> {
   try {
     const key = JSON.stringify(request.model);
     const inspecting = key === modelKey ? undefined : ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
+    const clamped = clamp && inspecting ? cut(request, await inspecting) : request;
+    clamp = false;
+    if (clamped !== request && get().request === request) set({ request: (request = clamped) });
     const planning = ask<Plan>('verdict', { ...request, levers: false });
     const inspected = await inspecting;
     const plan = await planning;
@@ -76,6 +96,11 @@ async function verdict(request: Request): Promise<void> {
   void follow(request);
 }
 
+function cut(request: Request, inspected: Answer<Inspect>): Request {
+  const longest = inspected.error ? 0 : inspected.inspect.max_positions;
+  return longest > 0 && contextOf(request) > longest ? withContext(request, longest) : request;
+}
+
 async function follow(request: Request): Promise<void> {
   later?.abort();
   later = new AbortController();
@@ -89,7 +114,8 @@ async function follow(request: Request): Promise<void> {
     if (!(error instanceof Dropped)) throw error;
   });
   void quietly(pictures(request, signal));
-  void quietly(changes(request, signal).then(() => cards(request, signal)));
+  void quietly(pause(CHANGES_AFTER, signal).then(() => changes(request, signal)));
+  void quietly(pause(CARDS_AFTER, signal).then(() => cards(request, signal)));
 }
 
 /** Later work belongs to the question that was newest when it ran: an aborted one never gets here. */
