@@ -40,7 +40,7 @@ export function Cards({ plan, request }: { plan: Plan; request: Request }) {
         <table class="gt" id="cards">
           <thead>
             <tr>
-              {th('name', 'Cards')}<th class="hidesm">Fullest card</th><th class="r hidesm">Needs</th><th class="r hidesm hidemd">Has</th>
+              {th('name', 'Cards')}<th class="hidesm pic">Fullest card</th><th class="r hidesm">Needs</th><th class="r hidesm hidemd">Has</th>
               {th('free', 'Free', 'r hidesm')}{th('users', 'Users', 'r')}<th class="hidesm verd">Verdict</th>{th('usd', '$ an hour', 'r')}<th class="r hidesm hidemd">Price from</th>
               <th class="r"><span class="sr">Try</span></th>
             </tr>

@@ -2,12 +2,13 @@
 // question in flight, the newest next); pictures, changes and cards follow and are given up when a newer
 // question arrives.
 import { Dropped, ask } from '../core/client';
-import { curveAxis, curveEnd, curvePoints, fullest, limitOf, mapAxes, mapGrid, need } from '../core/pictures';
+import { askGrid } from '../core/grid';
+import { curveAxis, curveEnd, fullest, limitOf, mapAxes, need } from '../core/pictures';
 import type { Answer, GpuChoice, Inspect, Plan, Request } from '../core/types';
 import { engineForm } from './engines';
 import { gpus } from './catalog';
 import { toHash } from './link';
-import { contextOf, merge, withContext, withWeights } from './request';
+import { contextOf, merge, usersOf, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
 
 // Cards looked at first: those that people rent or own most. The others follow.
@@ -133,10 +134,11 @@ async function pictures(request: Request, signal: AbortSignal): Promise<void> {
   const limit = inspect?.inspect.max_positions ?? 0;
   const end = curveEnd(request, plan?.longest_sequence_tokens ?? 0, limit);
   const axes = mapAxes(request, limit);
-  const curve = curvePoints(request, curveAxis(end), signal).then((points) => set({ curve: points }));
-  const map = mapGrid(request, axes.contexts, axes.users, signal).then((grid) => set({ map: grid }));
-  await Promise.all([curve, map]);
-  done('pictures', {});
+  const [row, map] = await Promise.all([
+    askGrid(request, curveAxis(end), [usersOf(request)], false, signal),
+    askGrid(request, axes.contexts, axes.users, true, signal),
+  ]);
+  done('pictures', { curve: row?.cells[0]?.map((cell, i) => ({ tokens: row.contexts[i]!, totals: cell.need })), map });
   performance.mark('vramwise:pictures');
   await formatSizes(request, signal);
 }

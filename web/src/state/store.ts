@@ -1,7 +1,7 @@
 // The page's state: one object, replaced on every change, and who listens.
 import { useEffect, useState } from 'preact/hooks';
 import type { Component, CoreError, GpuChoice, Inspect, JsonObject, Lever, Outcome, Plan, Reading, Request, Totals } from '../core/types';
-import type { Grid } from '../core/pictures';
+import type { Grid } from '../core/grid';
 
 /** A plan reduced to what a small bar needs. */
 export interface Sketch {
