@@ -63,7 +63,30 @@ def page(binary, folder, arguments):
         rate = row.get("items_per_second")
         lines.append(f"| {program} | {row['name']} | {row['real_time']:.3g} {row['time_unit']} | "
                      f"{'' if rate is None else f'{rate:,.0f}'} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + web_section()) + "\n"
+
+
+def web_section():
+    """What web/tests/08_performance.test.mjs measured last, or nothing where it has not run."""
+    path = ROOT / "build/web/performance.json"
+    if not path.is_file():
+        return []
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    lines = ["", "## The page", "",
+             f"Measured by `web/test.sh` in Chromium on {measured['date']}, {os.cpu_count()} cores with a load of {measured['load']:.1f}; the bar is the"
+             " design's.", "",
+             "| what | median | fastest | bar |", "|---|---:|---:|---:|"]
+    for row in measured["rows"]:
+        lines.append(f"| {row['name']} | {row['median']:.1f} {row['unit']} | {row['fastest']:.1f} {row['unit']} | {row['bar']:.0f} {row['unit']} |")
+    return lines
+
+
+def replace_web_section(text):
+    """docs/performance.md with the section of the page measured anew and all else as it is."""
+    head, mark, rest = text.partition("\n## The page\n")
+    after = rest.partition("\n## ")
+    tail = "\n## " + after[2] if mark and after[1] else ""
+    return head.rstrip() + "\n" + "\n".join(web_section()) + "\n" + tail
 
 
 def cpu():
@@ -80,8 +103,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=str(ROOT / "build/release/bin/vramwise"))
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/release/bench")
+    parser.add_argument("--only-page", action="store_true", help="write anew what web/test.sh measured, leave the rest")
     known, rest = parser.parse_known_args()
-    text = page(known.binary, known.folder, rest)
+    written = ROOT / "docs/performance.md"
+    text = replace_web_section(written.read_text(encoding="utf-8")) if known.only_page else page(known.binary, known.folder, rest)
     (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
     print(text)
 

@@ -11,6 +11,9 @@ import { change } from './state/planner';
 import { PRESETS } from './state/presets';
 import { get, set } from './state/store';
 
+/** What takes long (cards, models) must not stand before the next verdict. */
+const script = (request: { ask?: string }) => askText(request.ask === 'gpus' || request.ask === 'models' ? 'search' : 'verdict', request);
+
 async function main(): Promise<void> {
   // The core is unpacked and compiled beside everything else.
   start(block('core-data'), document.getElementById('worker-text')?.textContent ?? '');
@@ -26,7 +29,7 @@ async function main(): Promise<void> {
   performance.mark('vramwise:drawn');
   // For scripts and for the console: the same core, asked directly.
   Object.assign(globalThis, {
-    vramwise: { ask: (request: object) => askText('search', request).then((text) => JSON.parse(text) as unknown), askText: (request: object) => askText('search', request), state: get },
+    vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get },
   });
   listenToKeys();
   addEventListener('hashchange', () => void openLink(location.hash));

@@ -2,7 +2,7 @@
 // pointer or the arrow keys move and that a click or Enter takes.
 import { useState } from 'preact/hooks';
 import { PARTS } from '../components/icons';
-import type { ReferenceCard } from '../core/pictures';
+import type { Card } from '../core/grid';
 import type { Component } from '../core/types';
 import type { CurvePoint } from '../state/store';
 import { GiB, gib1, grouped, tokens as short } from '../text/format';
@@ -15,7 +15,7 @@ interface Props {
   /** The longest context that fits; 0: none. */
   longest: number;
   limitWord: string;
-  cards: ReferenceCard[];
+  cards: Card[];
   onTake(tokens: number): void;
 }
 
@@ -129,9 +129,9 @@ function Drawing({ points, limit, longest, limitWord, cards, width, here, bytes 
         <path d={`M${points.map((p) => xy(p.tokens, p.totals.total_high_bytes ?? total(p))).join('L')}`} fill="none" stroke="var(--text)" stroke-dasharray="3 3" />
         <path d={`M${points.map((p) => xy(p.tokens, total(p))).join('L')}`} fill="none" stroke="var(--text)" stroke-width="2" />
       </g>
-      {right > 40 && cards.filter((card) => Math.abs(card.limit - limit) > max * 0.055 && card.limit < max * 0.97).map((card, i, shown) => {
-        const y = Y(card.limit);
-        if (i > 0 && Math.abs(Y(shown[i - 1]!.limit) - y) < 13) return null;
+      {right > 40 && cards.filter((card) => Math.abs(card.total - limit) > max * 0.055 && card.total < max * 0.97).map((card, i, shown) => {
+        const y = Y(card.total);
+        if (i > 0 && Math.abs(Y(shown[i - 1]!.total) - y) < 13) return null;
         return <g key={card.label}><path d={`M${left + wide} ${y.toFixed(1)}h6`} stroke="var(--edge)" /><text x={left + wide + 9} y={y + 4} font-size="11.5" fill="var(--text3)">{card.label}</text></g>;
       })}
       <path d={`M${left} ${limitY.toFixed(1)}H${left + wide}`} stroke="var(--surface)" stroke-width="5" />

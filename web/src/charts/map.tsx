@@ -1,7 +1,7 @@
 // The fits map: context × users, GiB needed in each cell, coloured by the smallest card that holds it.
 import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import type { Grid } from '../core/pictures';
+import type { Cell, Grid } from '../core/grid';
 import { GiB, gib1, short, tokens } from '../text/format';
 import { divides, held, stepPath, type Frame } from './map_lines';
 import { textWidth, useWidth } from './measure';
@@ -9,6 +9,8 @@ import { textWidth, useWidth } from './measure';
 interface Props {
   grid: Grid;
   limit: number;
+  /** Memory of the user's own card. */
+  total: number;
   /** The user's own card, for its line: "H100 SXM". */
   card: string;
   several: boolean;
@@ -19,11 +21,9 @@ interface Props {
 
 const NONE = 6; // colour of "no single card"
 
-export function colourOf(grid: Grid, need: number | undefined): number {
-  if (need === undefined) return NONE;
-  const index = grid.cards.findIndex((card) => need <= card.limit);
-  return index < 0 ? NONE : index;
-}
+const colourOf = (cell: Cell) => (cell.card < 0 ? NONE : cell.card);
+/** Inside the error bars counts as held: the colour says which card, the verdict says how sure. */
+export const holds = (cell: Cell) => cell.outcome === 'fits' || cell.outcome === 'tight';
 
 export function FitsMap(props: Props) {
   const { grid, limit, context, users, onTake, several } = props;
@@ -31,7 +31,8 @@ export function FitsMap(props: Props) {
   const [reading, setReading] = useState<[number, number]>();
   const own: [number, number] = [Math.max(0, grid.contexts.indexOf(context)), Math.max(0, grid.users.indexOf(users))];
   const [c, u] = reading ?? own;
-  const need = grid.cells[u]?.[c]?.need;
+  const here = grid.cells[u]?.[c];
+  const need = here?.need.total_bytes;
   const frame = layout(width, grid);
   const cell = (event: PointerEvent | MouseEvent, box: DOMRect): [number, number] => [
     clamp(Math.floor((event.clientX - box.left - frame.left) / frame.wide), grid.contexts.length),
@@ -43,7 +44,7 @@ export function FitsMap(props: Props) {
     <>
       <p class="read" id="mapread">
         <b>{grid.users[u]}</b> {grid.users[u] === 1 ? 'user' : 'users'} × <b>{tokens(grid.contexts[c] ?? 0)}</b>: <b>{size}</b>
-        {need === undefined ? '' : left >= 0 ? `, fits with ${gib1(left)} free` : `, ${-left > 1000 * GiB ? 'far' : `${gib1(left)} GiB`} over`}.
+        {!here ? '' : left < 0 ? `, ${-left > 1000 * GiB ? 'far' : `${gib1(left)} GiB`} over` : holds(here) ? `, fits with ${gib1(left)} free` : ', does not start'}.
         {' '}Cells are GiB needed{several ? ' on each card' : ''}; lines are what one card holds.
       </p>
       <div
@@ -83,14 +84,13 @@ function layout(width: number, grid: Grid): Frame & { right: number; height: num
   return { left, top, wide, tall, rows: grid.users.length, right, height: top + tall * grid.users.length + bottom };
 }
 
-function Drawing({ grid, limit, card, several, width, at, frame }: Props & { width: number; at: [number, number]; frame: ReturnType<typeof layout> }) {
+function Drawing({ grid, total, card, several, width, at, frame }: Props & { width: number; at: [number, number]; frame: ReturnType<typeof layout> }) {
   const { left, top, wide, tall, rows, right, height } = frame;
-  const bytes = grid.cells.map((row) => row.map((cell) => cell?.need));
   const place = (c: number, u: number): [number, number] => [left + c * wide, top + (rows - 1 - u) * tall];
   const lines: JSX.Element[] = [];
   const labels = new Labels();
-  const line = (label: string, at: number, mine: boolean) => {
-    const tops = held(bytes, at);
+  const line = (label: string, test: (cell: Cell) => boolean, mine: boolean) => {
+    const tops = held(grid.cells.map((row) => row.map(test)));
     if (!divides(tops, rows)) return;
     const d = stepPath(tops, frame);
     lines.push(
@@ -99,21 +99,26 @@ function Drawing({ grid, limit, card, several, width, at, frame }: Props & { wid
     );
     labels.put(label, tops, mine);
   };
-  if (!several) for (const reference of grid.cards) if (Math.abs(reference.limit - limit) / limit > 0.06) line(reference.label, reference.limit, false);
-  line(card, limit, true);
+  if (!several) {
+    // A card of the user's own size would draw its line beside the user's.
+    grid.cards.forEach((reference, i) => {
+      if (Math.abs(reference.total - total) / total > 0.06) line(reference.label, (cell) => cell.card >= 0 && cell.card <= i, false);
+    });
+  }
+  line(card, holds, true);
   const [x, y] = place(at[0], at[1]);
   const box = { x: x + 1, y: y + 1, width: wide - 2, height: tall - 2, fill: 'none' };
   return (
     <svg viewBox={`0 0 ${width} ${height}`} height={height} aria-hidden="true">
       {grid.users.map((_, u) => grid.contexts.map((_, c) => {
-        const need = bytes[u]![c];
-        const colour = colourOf(grid, need);
+        const cell = grid.cells[u]![c]!;
+        const colour = colourOf(cell);
         const [x, y] = place(c, u);
         return (
           <g key={`${u} ${c}`}>
             <rect x={x + 0.5} y={y + 0.5} width={wide - 1} height={tall - 1} fill={`var(--m${colour})`} />
-            <text x={x + wide / 2} y={y + tall / 2 + 4.5} font-size={wide < 36 ? '11.5' : '12.5'} font-weight={need !== undefined && need <= limit ? 650 : 400} fill={`var(--mi${colour})`} text-anchor="middle">
-              {need === undefined ? '–' : short(need)}
+            <text x={x + wide / 2} y={y + tall / 2 + 4.5} font-size={wide < 36 ? '11.5' : '12.5'} font-weight={holds(cell) ? 650 : 400} fill={`var(--mi${colour})`} text-anchor="middle">
+              {short(cell.need.total_bytes)}
             </text>
           </g>
         );

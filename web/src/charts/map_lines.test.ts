@@ -1,16 +1,11 @@
 import { expect, test } from 'vitest';
 import { divides, held, stepPath } from './map_lines';
 
-const cells = [
-  [10, 20, 30],
-  [20, 40, 60],
-  [40, 80, undefined],
-];
-
-test('what a card holds, column by column', () => {
-  expect(held(cells, 40)).toEqual([3, 2, 1]);
-  expect(held(cells, 5)).toEqual([0, 0, 0]);
-  expect(held(cells, 1000)).toEqual([3, 3, 2]);
+test('what is held, column by column, from the fewest users up', () => {
+  expect(held([[true, true, true], [true, true, false], [true, false, false]])).toEqual([3, 2, 1]);
+  expect(held([[false, false], [false, false]])).toEqual([0, 0]);
+  // A hole ends the column: the line is a staircase.
+  expect(held([[true], [false], [true]])).toEqual([1]);
 });
 
 test('a step line on cell edges', () => {

@@ -1,17 +1,12 @@
 // Lines of the fits map: they run on cell edges, never through numbers. Everything left of and below a
-// card's line is held by that card. Pure geometry on the cells' bytes.
+// card's line is held by that card. Pure geometry.
 
-/** For each context: how many of the users, from the fewest up, a card of `limit` bytes holds. */
-export function held(cells: (number | undefined)[][], limit: number): number[] {
+/** For each context: how many of the users, from the fewest up, are held. `cells[u][c]`: is it held. */
+export function held(cells: boolean[][]): number[] {
   const columns = cells[0]?.length ?? 0;
   return Array.from({ length: columns }, (_, c) => {
-    let count = 0;
-    for (const row of cells) {
-      const bytes = row[c];
-      if (bytes === undefined || bytes > limit) break;
-      ++count;
-    }
-    return count;
+    const none = cells.findIndex((row) => !row[c]);
+    return none < 0 ? cells.length : none;
   });
 }
 

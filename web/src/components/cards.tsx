@@ -40,7 +40,7 @@ export function Cards({ plan, request }: { plan: Plan; request: Request }) {
         <table class="gt" id="cards">
           <thead>
             <tr>
-              {th('name', 'Cards')}<th class="hidesm">Fullest card</th><th class="r hidesm">Needs</th><th class="r hidesm hidemd">Has</th>
+              {th('name', 'Cards')}<th class="hidesm pic">Fullest card</th><th class="r hidesm">Needs</th><th class="r hidesm hidemd">Has</th>
               {th('free', 'Free', 'r hidesm')}{th('users', 'Users', 'r')}<th class="hidesm verd">Verdict</th>{th('usd', '$ an hour', 'r')}<th class="r hidesm hidemd">Price from</th>
               <th class="r"><span class="sr">Try</span></th>
             </tr>
@@ -77,7 +77,7 @@ function CardLine({ gpu, count, sketch: bar, choice, mine }: Line) {
     <tr class={mine ? 'cur' : ''}>
       <td>
         <b>{count} ×</b> {gpuName(gpu || undefined)}{mine && <> <span class="tag">yours</span></>}
-        {choice?.layout && count > 1 && <span class="muted layout"> {choice.layout}</span>}
+        {choice?.layout && count > 1 && !choice.layout.startsWith('layer split') && <span class="muted layout"> {choice.layout}</span>}
         {bar && <span class="onlysm"><Mini sketch={bar} width={200} height={14} max={max} /></span>}
       </td>
       <td class="hidesm pic">{bar && <Mini sketch={bar} width={180} height={20} max={max} />}</td>

@@ -63,7 +63,7 @@ function Row({ id, row, open, largest, token, host, onToggle }: { id: string; ro
   return (
     <>
       <button class={`lrow${host ? ' host' : ''}`} aria-expanded={open} aria-controls={id} onClick={onToggle}>
-        <Chevron /><span class="nm">{row.item}{host ? ', in host RAM' : ''}</span>
+        <Chevron /><span class="nm">{row.item}{host && !/host/.test(row.item) ? ', in host RAM' : ''}</span>
         {host ? <span /> : <Bar bytes={row.bytes} of={largest} token={token} />}
         <span class="v">{host ? `(${gib2(row.bytes)})` : gib2(row.bytes)}</span>
         <span class="rg">{span(low(row), high(row))}</span>

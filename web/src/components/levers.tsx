@@ -52,8 +52,7 @@ function LeverLine({ row: { lever, after }, now }: { row: LeverRow; now: ReturnT
       <div class="o">
         <Chip outcome={lever.outcome} />
         <small>
-          {lever.outcome === 'fits' && left !== undefined && <span>{gib1(Math.max(0, left))} GiB free</span>}
-          {users !== undefined && users > 0 && <span>room for {plural(users, 'user')}</span>}
+          {[users ? plural(users, 'user') : '', lever.outcome === 'fits' && left !== undefined ? `${gib1(Math.max(0, left))} free` : ''].filter(Boolean).join(', ')}
         </small>
       </div>
       <div class="go"><button class="btn sm" aria-label={`Try: ${lever.change}`} onClick={() => tryLever(lever)}>Try</button></div>

@@ -70,7 +70,7 @@ export function ModelSearch({ name, id }: Props) {
         onBlur={() => setTyped(undefined)} onKeyDown={keys}
       />
       <span class="kbd" aria-hidden="true">/</span>
-      <div class="pop" id="models" role="listbox" aria-label="Models" ref={list} hidden={!open} onMouseDown={(event) => event.preventDefault()}>
+      <div class="pop" id="models" role="listbox" tabIndex={-1} aria-label="Models" ref={list} hidden={!open} onMouseDown={(event) => event.preventDefault()}>
         {open && shown.map((model, i) => [
           model.family !== shown[i - 1]?.family && (
             <div class="fam" role="presentation"><span>{model.family}</span>{i === 0 && [<i>size</i>, <i>a token</i>]}</div>

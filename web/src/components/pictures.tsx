@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { Curve } from '../charts/curve';
-import { FitsMap } from '../charts/map';
-import { limitOf } from '../core/pictures';
-import type { Grid } from '../core/pictures';
+import { FitsMap, holds } from '../charts/map';
+import type { Grid } from '../core/grid';
+import { fullest, limitOf } from '../core/pictures';
 import type { Plan, Request } from '../core/types';
 import { edit } from '../state/actions';
 import { gpuShort } from '../state/catalog';
@@ -48,10 +48,10 @@ export function Pictures({ plan, request }: { plan: Plan; request: Request }) {
       <Figure
         id="map" title="Context × users"
         picture={grid ? (
-          <FitsMap grid={grid} limit={limit} card={card} several={several} context={contextOf(request)} users={users}
+          <FitsMap grid={grid} limit={limit} total={fullest(plan)?.total_bytes ?? limit} card={card} several={several} context={contextOf(request)} users={users}
             onTake={(context, count) => edit((current) => withUsers(withContext(current, context), count))} />
         ) : <Waiting />}
-        table={grid && <MapTable grid={grid} limit={limit} />}
+        table={grid && <MapTable grid={grid} />}
         legend={grid && <><span>Smallest card that holds the cell</span>{[...grid.cards.map((entry) => entry.label), 'no single card'].map((label, i) => <MapKey key={label} label={label} colour={i < grid.cards.length ? i : 6} />)}</>}
       />
     </div>
@@ -87,7 +87,7 @@ function CurveTable({ points, limit }: { points: CurvePoint[]; limit: number }) 
   );
 }
 
-function MapTable({ grid, limit }: { grid: Grid; limit: number }) {
+function MapTable({ grid }: { grid: Grid }) {
   return (
     <table>
       <thead><tr><th>Users</th>{grid.contexts.map((at) => <th key={at} class="r">{tokens(at)}</th>)}</tr></thead>
@@ -96,8 +96,8 @@ function MapTable({ grid, limit }: { grid: Grid; limit: number }) {
           <tr key={count}>
             <td>{count}</td>
             {grid.contexts.map((at, c) => {
-              const need = grid.cells[u]?.[c]?.need;
-              return <td key={at} class="r">{need === undefined ? '–' : <>{short(need)}{need <= limit ? '' : <> ✕<span class="sr"> does not fit</span></>}</>}</td>;
+              const cell = grid.cells[u]?.[c];
+              return <td key={at} class="r">{cell && <>{short(cell.need.total_bytes)}{holds(cell) ? '' : <> ✕<span class="sr"> does not fit</span></>}</>}</td>;
             })}
           </tr>
         ))}

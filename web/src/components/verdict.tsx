@@ -51,10 +51,13 @@ function NextStep({ plan, request }: { plan: Plan; request: Request }) {
   if (!first) return <>No single change makes it fit. A smaller format or more cards together will; see the table of cards.</>;
   return (
     <>
-      Smallest change that fits: <Step lever={first} />.
-      {second && <> Or <Step lever={second} />.</>}
+      Smallest change that fits: <Step lever={first} />
+      {second && <> Or <Step lever={second} /></>}
     </>
   );
 }
 
-const Step = ({ lever }: { lever: Lever }) => <button class="link" onClick={() => tryLever(lever)}>{lever.change}</button>;
+/** With its full stop: a short one never stands alone on the next line. */
+const Step = ({ lever }: { lever: Lever }) => (
+  <span class={lever.change.length < 30 ? 'nw' : ''}><button class="link" onClick={() => tryLever(lever)}>{lever.change}</button>.</span>
+);

@@ -64,11 +64,11 @@ export async function instantiate(module: WebAssembly.Module): Promise<Core> {
     return pointer;
   }
 
-  function handle(request: string, parts: readonly Part[] = []): string {
+  function handle(request: string, parts?: readonly Part[]): string {
     const bytes = encoder.encode(request);
     const given: number[] = [put(bytes)];
     let output: number;
-    if (parts.length === 0) {
+    if (!parts) {
       output = core.vramwise_handle(given[0]!, bytes.length) >>> 0;
     } else {
       const places = parts.map((part) => {
@@ -76,6 +76,7 @@ export async function instantiate(module: WebAssembly.Module): Promise<Core> {
         given.push(place);
         return place;
       });
+      // With no part at all the core is still told that files stand behind the request's blobs.
       const table = core.vramwise_alloc(parts.length * PART_BYTES) >>> 0;
       given.push(table);
       const view = new DataView(memory.buffer);

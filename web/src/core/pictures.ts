@@ -1,39 +1,6 @@
-// Numbers for the pictures: the plan again for other contexts and users. Every number is the core's; this
-// file only decides which questions to ask and puts the answers on axes.
-import { ask } from './client';
-import type { Outcome, Plan, Request, Totals } from './types';
-import { contextOf, countOf, usersOf, withContext, withUsers } from '../state/request';
-
-export interface Cell {
-  /** Bytes needed on the fullest card. */
-  need: number;
-  outcome: Outcome;
-}
-
-/** A card that the map draws a line for. */
-export interface ReferenceCard {
-  label: string;
-  limit: number;
-}
-
-export interface Grid {
-  contexts: number[];
-  users: number[];
-  /** cells[u][c]; undefined where the engine refuses to answer. */
-  cells: (Cell | undefined)[][];
-  cards: ReferenceCard[];
-}
-
-// One card for each size that is sold most.
-export const REFERENCE: [string, string][] = [
-  ['24 GB', 'rtx-4090'], ['48 GB', 'l40s'], ['80 GB', 'h100-sxm'],
-  ['96 GB', 'rtx-pro-6000-server'], ['141 GB', 'h200-sxm'], ['180 GB', 'b200'],
-];
-
-async function quick(request: Request, signal: AbortSignal): Promise<Plan | undefined> {
-  const answer = await ask<Plan>('pictures', { ...request, levers: false }, signal);
-  return answer.error ? undefined : answer;
-}
+// Which contexts and users the pictures ask about, and what of a plan they draw.
+import type { Plan, Request, Totals } from './types';
+import { contextOf, usersOf } from '../state/request';
 
 /** Which device the totals are of. */
 export function fullest(plan: Plan): Plan['devices'][number] | undefined {
@@ -45,40 +12,6 @@ export const limitOf = (plan: Plan) => fullest(plan)?.limit_bytes ?? plan.readin
 
 export function need(plan: Plan): Totals {
   return plan.readings.need.total_bytes > 0 ? plan.readings.need : plan.totals;
-}
-
-export async function curvePoints(request: Request, contexts: number[], signal: AbortSignal) {
-  const points = await Promise.all(
-    contexts.map(async (tokens) => {
-      const plan = await quick(withContext(request, tokens), signal);
-      return plan && { tokens, totals: need(plan) };
-    }),
-  );
-  return points.filter((point) => point !== undefined);
-}
-
-export async function mapGrid(request: Request, contexts: number[], users: number[], signal: AbortSignal): Promise<Grid> {
-  const cells = await Promise.all(
-    users.map((count) =>
-      Promise.all(
-        contexts.map(async (tokens): Promise<Cell | undefined> => {
-          const plan = await quick(withUsers(withContext(request, tokens), count), signal);
-          return plan && { need: need(plan).total_bytes, outcome: plan.outcome };
-        }),
-      ),
-    ),
-  );
-  return { contexts, users, cells, cards: await referenceCards(request, signal) };
-}
-
-async function referenceCards(request: Request, signal: AbortSignal): Promise<ReferenceCard[]> {
-  const cards = await Promise.all(
-    REFERENCE.map(async ([label, gpu]) => {
-      const plan = await quick({ ...request, hardware: { gpu, count: countOf(request) } }, signal);
-      return plan && { label, limit: limitOf(plan) };
-    }),
-  );
-  return cards.filter((card) => card !== undefined);
 }
 
 const ROUND = [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 10240].map((k) => k * 1024);

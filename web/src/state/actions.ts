@@ -2,7 +2,7 @@
 import type { Lever, Request } from '../core/types';
 import { modelName, tokens, capital } from '../text/format';
 import { gpuShort } from './catalog';
-import { change } from './planner';
+import { change, changeModel } from './planner';
 import { contextOf, countOf, merge, usersOf, withModel } from './request';
 import { get, set } from './store';
 import { fromHash, toHash } from './link';
@@ -29,7 +29,7 @@ export function edit(update: (request: Request) => Request): void {
 
 export function chooseModel(ref: string): void {
   const { request } = get();
-  change(withModel(request ?? emptyRequest(), { ref }));
+  changeModel(withModel(request ?? emptyRequest(), { ref }));
 }
 
 export const emptyRequest = (): Request => ({

@@ -2,10 +2,10 @@
 // what it made of them becomes the question's model.
 import { ask } from '../core/client';
 import type { Part } from '../core/module';
-import type { CoreError, JsonObject, Model } from '../core/types';
+import type { CoreError, Model } from '../core/types';
 import { emptyRequest, toast } from './actions';
 import { takePaste } from './paste';
-import { change } from './planner';
+import { changeModel } from './planner';
 import { withModel } from './request';
 import { get, set } from './store';
 
@@ -37,7 +37,7 @@ export async function openFiles(list: Iterable<File>): Promise<void> {
       set({ file: undefined, error: answer.error, plan: undefined });
       return;
     }
-    change(withModel(get().request ?? emptyRequest(), answer.model));
+    changeModel(withModel(get().request ?? emptyRequest(), answer.model));
     toast(`Read from ${files.length === 1 ? first.name : `${files.length} files`}`);
   } catch (error) {
     if (turn !== reading) return;
@@ -70,9 +70,4 @@ async function readHeader(files: File[], turn: number): Promise<Header | undefin
     set({ file: { name: file.name, read, size: file.size } });
   }
   return { error: { code: 'invalid_input', message: `${files[0]!.name} has a header without end`, hints: ['drop the config.json instead'] } };
-}
-
-/** A config as text, from the paste box. */
-export function takeConfig(config: JsonObject): void {
-  change(withModel(get().request ?? emptyRequest(), { config }));
 }

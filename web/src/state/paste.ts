@@ -6,7 +6,7 @@ import { grouped } from '../text/format';
 import { emptyRequest } from './actions';
 import { engineForm, takesGguf } from './engines';
 import { checked } from './link';
-import { change } from './planner';
+import { change, changeModel } from './planner';
 import { withModel } from './request';
 import { get, set, type Verified } from './store';
 
@@ -37,7 +37,7 @@ export async function takePaste(text: string): Promise<string> {
   switch (kindOf(clean)) {
     case 'nothing': return UNDERSTOOD;
     case 'config': {
-      change(withModel(get().request ?? emptyRequest(), { config: JSON.parse(clean) as JsonObject }));
+      changeModel(withModel(get().request ?? emptyRequest(), { config: JSON.parse(clean) as JsonObject }));
       return 'Read as a config.json.';
     }
     case 'request': return takeRequest(clean);
@@ -65,16 +65,22 @@ function brokenJson(text: string): string {
   return 'This JSON is neither a config.json (no model_type) nor a request of ours (no model).';
 }
 
-async function takeLog(text: string): Promise<string> {
+async function takeLog(log: string): Promise<string> {
+  // The log says most of it; the card is the form's, and the model where the log does not name one.
   const { request } = get();
-  const answer = await ask<{ verify: Verified }>('search', { ask: 'verify', log: text, ...(request && { plan: request }) });
+  const hardware = request && { hardware: request.hardware };
+  let answer = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware });
+  if (!answer.error && answer.verify.lacking?.length && request) {
+    const again = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware, model: request.model, ...(request.weights && { weights: request.weights }) });
+    if (!again.error) answer = again;
+  }
   if (answer.error) {
     return answer.error.code === 'unsupported'
-      ? 'This looks like a startup log or a traceback. This build cannot compare logs yet; paste the launch line instead.'
+      ? 'This looks like a startup log or a traceback. This build cannot compare logs; paste the launch line instead.'
       : `${answer.error.message}${answer.error.hints?.length ? `; ${answer.error.hints[0]}` : ''}`;
   }
   set({ verified: answer.verify });
-  return 'Read as a log: the comparison is in the answer.';
+  return `Read as a log of ${answer.verify.engine || 'a server'}: ${grouped(answer.verify.read.matched)} of ${grouped(answer.verify.read.lines)} lines say something about memory.`;
 }
 
 async function takeLine(line: string): Promise<string> {

@@ -2,12 +2,13 @@
 // question in flight, the newest next); pictures, changes and cards follow and are given up when a newer
 // question arrives.
 import { Dropped, ask } from '../core/client';
-import { curveAxis, curveEnd, curvePoints, fullest, limitOf, mapAxes, mapGrid, need } from '../core/pictures';
-import type { GpuChoice, Inspect, Plan, Request } from '../core/types';
+import { askGrid } from '../core/grid';
+import { curveAxis, curveEnd, fullest, limitOf, mapAxes, need } from '../core/pictures';
+import type { Answer, GpuChoice, Inspect, Plan, Request } from '../core/types';
 import { engineForm } from './engines';
 import { gpus } from './catalog';
 import { toHash } from './link';
-import { merge, withWeights } from './request';
+import { contextOf, merge, usersOf, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
 
 // Cards looked at first: those that people rent or own most. The others follow.
@@ -16,6 +17,14 @@ const COMMON = (
   'a100-sxm4-40 a100-pcie-80 a100-sxm4-80 h100-pcie h100-nvl h100-sxm gh200-96 h200-sxm b200 b300 mi300x mi325x dgx-spark-gb10'
 ).split(' ');
 const SHOWN_CARDS = 14;
+// Milliseconds of rest before the longer searches start: while a slider moves they would only be given up.
+const CHANGES_AFTER = 60;
+const CARDS_AFTER = 350;
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    setTimeout(() => (signal.aborted ? reject(new Dropped()) : resolve()), ms);
+  });
 
 export function sketch(plan: Plan): Sketch {
   const totals = need(plan);
@@ -38,6 +47,15 @@ let modelKey = '';
 let sizesKey = '';
 let idle: ReturnType<typeof setTimeout> | undefined;
 
+// A model that was just chosen: the context of the one before may be longer than this one's.
+let clamp = false;
+
+/** Takes a new question about another model; its context is cut to what the model was made for. */
+export function changeModel(request: Request): void {
+  clamp = true;
+  change(request);
+}
+
 /** Takes a new question. */
 export function change(request: Request): void {
   set({ request, file: undefined, asked: get().asked + 1 });
@@ -53,6 +71,9 @@ async function verdict(request: Request): Promise<void> {
   try {
     const key = JSON.stringify(request.model);
     const inspecting = key === modelKey ? undefined : ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
+    const clamped = clamp && inspecting ? cut(request, await inspecting) : request;
+    clamp = false;
+    if (clamped !== request && get().request === request) set({ request: (request = clamped) });
     const planning = ask<Plan>('verdict', { ...request, levers: false });
     const inspected = await inspecting;
     const plan = await planning;
@@ -76,6 +97,11 @@ async function verdict(request: Request): Promise<void> {
   void follow(request);
 }
 
+function cut(request: Request, inspected: Answer<Inspect>): Request {
+  const longest = inspected.error ? 0 : inspected.inspect.max_positions;
+  return longest > 0 && contextOf(request) > longest ? withContext(request, longest) : request;
+}
+
 async function follow(request: Request): Promise<void> {
   later?.abort();
   later = new AbortController();
@@ -89,7 +115,8 @@ async function follow(request: Request): Promise<void> {
     if (!(error instanceof Dropped)) throw error;
   });
   void quietly(pictures(request, signal));
-  void quietly(changes(request, signal).then(() => cards(request, signal)));
+  void quietly(pause(CHANGES_AFTER, signal).then(() => changes(request, signal)));
+  void quietly(pause(CARDS_AFTER, signal).then(() => cards(request, signal)));
 }
 
 /** Later work belongs to the question that was newest when it ran: an aborted one never gets here. */
@@ -107,10 +134,11 @@ async function pictures(request: Request, signal: AbortSignal): Promise<void> {
   const limit = inspect?.inspect.max_positions ?? 0;
   const end = curveEnd(request, plan?.longest_sequence_tokens ?? 0, limit);
   const axes = mapAxes(request, limit);
-  const curve = curvePoints(request, curveAxis(end), signal).then((points) => set({ curve: points }));
-  const map = mapGrid(request, axes.contexts, axes.users, signal).then((grid) => set({ map: grid }));
-  await Promise.all([curve, map]);
-  done('pictures', {});
+  const [row, map] = await Promise.all([
+    askGrid(request, curveAxis(end), [usersOf(request)], false, signal),
+    askGrid(request, axes.contexts, axes.users, true, signal),
+  ]);
+  done('pictures', { curve: row?.cells[0]?.map((cell, i) => ({ tokens: row.contexts[i]!, totals: cell.need })), map });
   performance.mark('vramwise:pictures');
   await formatSizes(request, signal);
 }

@@ -1,7 +1,7 @@
 // The page's state: one object, replaced on every change, and who listens.
 import { useEffect, useState } from 'preact/hooks';
-import type { Component, CoreError, GpuChoice, Inspect, Lever, Outcome, Plan, Reading, Request, Totals } from '../core/types';
-import type { Grid } from '../core/pictures';
+import type { Component, CoreError, GpuChoice, Inspect, JsonObject, Lever, Outcome, Plan, Reading, Request, Totals } from '../core/types';
+import type { Grid } from '../core/grid';
 
 /** A plan reduced to what a small bar needs. */
 export interface Sketch {
@@ -44,9 +44,18 @@ export interface FileProgress {
 
 /** Answer of ask "verify", as far as it is drawn. */
 export interface Verified {
-  answer?: string;
-  lines?: { line: string; predicted?: number; logged?: number; unit?: string }[];
-  [key: string]: unknown;
+  answer: string;
+  status?: string;
+  engine?: string;
+  version?: string;
+  model?: string;
+  agrees?: boolean;
+  read: { lines: number; matched: number };
+  rows?: { line: string; component: string; unit?: string; predicted: number; low?: number; high?: number; logged: number; difference: number; within_bar: boolean }[];
+  attribution?: { component: string; difference_bytes: number; beyond_bar: boolean; text: string }[];
+  checks?: { id: string; holds: boolean; text: string }[];
+  lacking?: string[];
+  request?: JsonObject;
 }
 
 export interface State {

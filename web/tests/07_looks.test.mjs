@@ -1,0 +1,100 @@
+// Accessibility in both themes at three widths, nothing that scrolls sideways, and charts as tables.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, test } from 'node:test';
+import { close, errors, open, requests, settled } from './support/browser.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+after(async () => {
+  await close();
+  assert.deepEqual(requests, []);
+  assert.deepEqual(errors, []);
+});
+
+async function violations(tab) {
+  // Run through the debugger: the page's own policy lets no foreign script in.
+  await tab.evaluate(axe);
+  const { violations } = await tab.evaluate(() => globalThis.axe.run(document, {
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary?.split('\n')[1] ?? ''}`).join(' | ')}`);
+}
+
+const overflow = (tab) => tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const theme of ['light', 'dark']) {
+  for (const width of [390, 768, 1440]) {
+    test(`axe finds nothing: ${theme}, ${width} px`, async () => {
+      const tab = await open({ theme, width });
+      await settled(tab, { cards: true });
+      if (width === 390) await tab.locator('.askhead').click();
+      await tab.locator('#more summary').click();
+      await tab.locator('.lrow[aria-expanded]').first().click();
+      await tab.locator('#pin').click();
+      assert.deepEqual(await violations(tab), []);
+      assert.equal(await overflow(tab), 0);
+      await tab.context().close();
+    });
+  }
+}
+
+test('axe finds nothing in the other states: empty, message, tables, open list', async () => {
+  const tab = await open({ hash: '#empty', ready: false });
+  await tab.waitForSelector('.state h1');
+  assert.deepEqual(await violations(tab), []);
+  await tab.locator('.eg button').nth(2).click();
+  await settled(tab);
+  for (const id of ['curve', 'map']) await tab.locator(`[data-table=${id}]`).click();
+  await tab.locator('#model').click();
+  await tab.waitForSelector('[role=option]');
+  assert.deepEqual(await violations(tab), []);
+  await tab.keyboard.press('Escape');
+  await tab.locator('#file').setInputFiles([{ name: 'x.gguf', mimeType: '', buffer: Buffer.from('no model at all') }]);
+  await tab.waitForSelector('#error');
+  assert.deepEqual(await violations(tab), []);
+  await tab.context().close();
+});
+
+for (const width of [320, 390, 768, 1440]) {
+  test(`nothing scrolls sideways at ${width} px, whatever the plan`, async () => {
+    const tab = await open({ width, hash: '' });
+    for (const choice of ['start', 'large', '3090']) {
+      await tab.locator('#examples').click();
+      await tab.locator(`[data-choice="${choice}"]`).click();
+      await settled(tab);
+      assert.equal(await overflow(tab), 0, choice);
+      // No label of the bar lies on another or outside of the picture.
+      const collisions = await tab.evaluate(() => {
+        const svg = document.querySelector('.bars svg').getBoundingClientRect();
+        const boxes = [...document.querySelectorAll('.bars text')].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+        const out = boxes.filter(({ box }) => box.left < svg.left - 1 || box.right > svg.right + 1).map(({ text }) => `outside: ${text}`);
+        boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+          if (a.box.left < b.box.right - 1 && b.box.left < a.box.right - 1 && a.box.top < b.box.bottom - 2 && b.box.top < a.box.bottom - 2) out.push(`${a.text} on ${b.text}`);
+        }));
+        return out;
+      });
+      assert.deepEqual(collisions, [], choice);
+    }
+    await tab.context().close();
+  });
+}
+
+test('charts as tables hold the numbers of the answer', async () => {
+  const tab = await open();
+  await tab.locator('[data-table=map]').click();
+  const { map, request } = await tab.evaluate(() => { const { map, request } = globalThis.vramwise.state(); return { map, request }; });
+  assert.equal(await tab.locator('#h-map').locator('xpath=ancestor::section').locator('tbody tr').count(), map.users.length);
+  assert.ok(map.contexts.includes(request.workload.sequence_tokens), 'the plan is a cell of the map');
+  assert.ok(map.users.includes(request.workload.concurrency));
+  await tab.locator('[data-table=curve]').click();
+  assert.ok(await tab.locator('#h-curve').locator('xpath=ancestor::section').locator('tbody tr').count() >= 8);
+  await tab.context().close();
+});
+
+test('reduced motion: nothing moves by itself', async () => {
+  const tab = await open();
+  const moving = await tab.evaluate(() => document.getAnimations().length);
+  assert.equal(moving, 0);
+  await tab.context().close();
+});
