@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/load_options.h"
 #include "apps/cli/options.h"
 #include "host/calibration_store.h"
 #include "host/files.h"
@@ -55,6 +56,7 @@ Result<json::Value> build_request(const Question& question) {
     if (!runs.as_array().empty()) request.set("calibration", std::move(runs));
   }
   if (question.tensors) request.set("tensors", true);
+  TRY(read_trace_file(request));
   host::SourceOptions sources;
   sources.offline = question.offline;
   TRY(host::resolve_sources(request, sources));

@@ -6,6 +6,7 @@
 #include "api/answer.h"
 #include "api/emit.h"
 #include "api/line.h"
+#include "api/load_decisions.h"
 #include "api/simulate.h"
 #include "api/tensors.h"
 #include "api/verify.h"
@@ -28,10 +29,19 @@ Result<Value> ask_plan(const json::Reader& request, const Value& id) {
   // Changes are planned again one by one; who only wants the verdict (a slider being moved) goes
   // without.
   TRY_ASSIGN(const bool levers, request.boolean_or({"levers"}, true));
-  TRY_ASSIGN(const plan::Plan plan,
+  TRY_ASSIGN(plan::Plan plan,
              plan::make_plan(question, levers ? plan::Levers::search : plan::Levers::skip));
+  Value load;
+  if (has_load(request)) {
+    TRY_ASSIGN(load, add_load(request, plan));
+  }
   TRY_ASSIGN(const auto emit, request.optional_string({"emit"}));
   Value answer = plan_answer(id, plan);
+  if (!load.is_null()) {
+    Value* block = answer.find("workload");
+    if (block == nullptr) block = &answer.set("workload", Value::object());
+    for (json::Member& member : load.as_object()) block->set(member.key, std::move(member.value));
+  }
   if (emit) {
     TRY_ASSIGN(Value manifest, manifest_block(plan, *emit));
     answer.set("manifest", std::move(manifest));
@@ -101,9 +111,12 @@ struct CatalogKind {
   std::string_view plural;
   catalog::Kind kind;
 };
-constexpr std::array kCatalogKinds = {
-    CatalogKind{"engines", catalog::Kind::engine}, CatalogKind{"gpus", catalog::Kind::gpu},
-    CatalogKind{"instances", catalog::Kind::instance}, CatalogKind{"models", catalog::Kind::model}};
+constexpr std::array kCatalogKinds = {CatalogKind{"engines", catalog::Kind::engine},
+                                      CatalogKind{"gpus", catalog::Kind::gpu},
+                                      CatalogKind{"instances", catalog::Kind::instance},
+                                      CatalogKind{"models", catalog::Kind::model},
+                                      CatalogKind{"speeds", catalog::Kind::speed},
+                                      CatalogKind{"workloads", catalog::Kind::workload}};
 
 // {"ask":"catalog","kind":"gpus"} lists ids; with "name" it answers the entry.
 Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
@@ -137,7 +150,8 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
     if (found == nullptr) {
       return fail(Error(ErrorCode::not_found, "unknown catalog '" + kind_name->substr(0, 60) + "'")
                       .at("kind")
-                      .hint("catalogs: engines, families, gpus, instances, models, weights"));
+                      .hint("catalogs: engines, families, gpus, instances, models, speeds, "
+                            "weights, workloads"));
     }
     if (name) {
       TRY_ASSIGN(catalog::Entry entry, catalog::find(found->kind, *name));
