@@ -259,6 +259,7 @@ CLI::App* add_loadtest(CLI::App& app, LoadtestCommand& command, Output& output) 
       "130 interrupted (the report is printed all the same).\n");
   sub->add_option("URL", command.server, "OpenAI-compatible server, e.g. http://127.0.0.1:8000");
   command.question.ask = "plan";
+  command.question.own_load = true;
   add_live_options<Options>(*sub, kRows, command.given);
   add_question_options(*sub, command.question, output);
   return sub;

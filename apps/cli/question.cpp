@@ -71,6 +71,7 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
       "ollama:llama3.1:8b, ms:org/name), GGUF or safetensors file, config.json, folder");
   for (const OptionSpec& spec : request_options()) {
     question.values.emplace_back();
+    if (question.own_load && spec.group == "Load") continue;
     auto* option =
         command.add_option(std::string(spec.names), question.values.back(), std::string(spec.help))
             ->type_name(std::string(spec.value))

@@ -213,6 +213,7 @@ CLI::App* add_watch(CLI::App& app, WatchCommand& command, Output& output) {
       "  vramwise watch --once                      this machine's cards alone\n");
   sub->add_option("URL", command.server, "server, e.g. http://127.0.0.1:8000; none: cards alone");
   command.question.ask = "plan";
+  command.question.own_load = true;
   add_live_options<Options>(*sub, kRows, command.given);
   add_question_options(*sub, command.question, output);
   return sub;
