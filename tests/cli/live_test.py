@@ -143,10 +143,15 @@ class Watch(LiveCase):
 
     def test_preemptions(self):
         server = self.double()
-        process = self.start("watch", server.url, "--json=lines", "--interval", "0.1", "--for", "1")
+        process = self.start("watch", server.url, "--json=lines", "--interval", "0.1", "--for", "60")
+        alarms = ""
         for i, line in enumerate(process.stdout):
             server.preemptions = 3 if i > 2 else 0
-        self.assertIn("3 requests were put back", json.dumps(json.loads(line)["watch"]["alarms"]))
+            alarms = json.dumps(json.loads(line)["watch"]["alarms"])
+            if "3 requests were put back" in alarms:
+                process.terminate()
+                break
+        self.assertIn("3 requests were put back", alarms)
 
     def test_no_server_and_wrong_ones(self):
         free = socket.socket()
