@@ -61,7 +61,7 @@ function Facts() {
   const { model, inspect } = use((state) => state.inspect)!;
   const kinds = new Map<string, number>();
   for (const run of inspect.cache_runs) kinds.set(run.cache, (kinds.get(run.cache) ?? 0) + run.layers);
-  const caches = [...kinds].filter(([kind]) => kind !== 'full' || kinds.size > 1).map(([kind, count]) => `${grouped(count)} ${kind.replace(/_/g, ' ')}`);
+  const caches = [...kinds].filter(([kind]) => kind !== 'full' || kinds.size > 1).map(([kind, count]) => `${grouped(count)} ${kind.replace(/_/g, ' ').replace(/^latent/, 'MLA')}`);
   return (
     <>
       <span>{parameters(model.parameters)} parameters</span>
@@ -102,8 +102,9 @@ function Weights({ request }: { request: Request }) {
   const own = request.model.header ? 'of the file' : 'as published';
   const label = (format: string) => {
     const bytes = sizes[format] ?? (format === chosen ? plan?.model.tensor_bytes : undefined);
-    const name = format || (format === chosen && plan ? `${plan.model.weights}, ${own}` : own);
-    return bytes ? `${name}, ${gib1(bytes)} GiB` : name;
+    const size = bytes ? `, ${gib1(bytes)} GiB` : '';
+    if (format) return format + size;
+    return format === chosen && plan ? `${plan.model.weights}${size}, ${own}` : `${own}${size}`;
   };
   return (
     <div>

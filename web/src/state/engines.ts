@@ -31,7 +31,7 @@ export const ENGINES: EngineForm[] = [
     formats: safetensors, format: '', versions: minors('0.5.', 15, 0).concat('0.4.10', '0.4.7'),
   },
   {
-    id: 'trtllm', name: 'TensorRT', cacheOptions: ['kv_cache_dtype'],
+    id: 'trtllm', name: 'TensorRT-LLM', cacheOptions: ['kv_cache_dtype'],
     cacheTypes: [['auto', null], ['fp8', 'fp8'], ['nvfp4', 'nvfp4']],
     formats: safetensors, format: '', versions: ['1.3', '1.2', '1.1', '1.0'],
   },
@@ -46,7 +46,7 @@ export const ENGINES: EngineForm[] = [
     formats: gguf, format: 'Q4_K_M', versions: ['0.33', '0.30', '0.20', '0.12'],
   },
   {
-    id: 'transformers', name: 'HF library', cacheOptions: [], cacheTypes: [],
+    id: 'transformers', name: 'transformers', cacheOptions: [], cacheTypes: [],
     formats: ['', 'bf16', 'fp32', 'bnb-int8', 'bnb-nf4'], format: '', versions: ['5.0', '4.57'],
   },
 ];
