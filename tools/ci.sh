@@ -1,7 +1,7 @@
 # Sourced by ./dev: the stages of `./dev test`, which is all that CI runs. One line of result a stage;
 # the whole output of stage NAME is in build/ci/NAME.log.
 
-stages=(versions style dev release cli asan wasm install web)
+stages=(versions style dev release cli asan wasm install npm web)
 # A failure in one of these ends the run: what follows would only repeat it.
 fail_fast=" versions style dev "
 
@@ -36,6 +36,7 @@ stage_install() {
   build release all
   counted bash "$root/tests/install/run.sh"
 }
+stage_npm() { need_node; build_wasm; build_release; counted bash "$root/npm/test.sh"; }
 stage_web() {
   need_node; need_browser
   build_wasm; build_release

@@ -146,14 +146,94 @@ std::string plain_spelling(std::string_view name) {
   return plain;
 }
 
+// A slice by its profile ("1g.10gb"): its own memory, and its share of everything else.
+Result<bool> take_slice(const json::Reader& entry, std::string_view profile, Gpu& gpu) {
+  std::vector<std::string> known;
+  if (const auto slices = entry.find("mig")) {
+    TRY_ASSIGN(const auto items, slices->items());
+    for (const json::Reader& item : items) {
+      TRY_ASSIGN(std::string name, item.require_string({"profile"}));
+      if (name != profile) {
+        known.push_back(std::move(name));
+        continue;
+      }
+      const auto share = [&](std::string_view key) -> Result<double> {
+        TRY_ASSIGN(const json::Reader pair, item.require({key}));
+        TRY_ASSIGN(const auto numbers, pair.items());
+        if (numbers.size() != 2)
+          return fail(pair.error(ErrorCode::invalid_input, "not two numbers"));
+        TRY_ASSIGN(const double part, numbers[0].number(1, 8));
+        TRY_ASSIGN(const double whole, numbers[1].number(1, 8));
+        return part / whole;
+      };
+      TRY_ASSIGN(const double of_memory, share("memory_share"));
+      TRY_ASSIGN(const double of_compute, share("compute_share"));
+      TRY_ASSIGN(const Fact memory, read_fact(item, "memory", kMaxMiB));
+      TRY_ASSIGN(const int64_t most, item.integer_or({"most"}, 1, 1, 7));
+      TRY_ASSIGN(const auto source, item.optional_string({"source"}));
+      if (memory.value > 0) {
+        set_total(gpu, memory, Fact{}, 0);
+      } else {
+        // Slices that were read are 1.5 % (H100) to 8.4 % (H200 1g.18gb) below their share.
+        constexpr double kOfShare = 0.95, kBar = 0.05;
+        const double mib = double(gpu.total.count()) / 1048576.0 * of_memory;
+        gpu.total = from_mib(mib * kOfShare);
+        gpu.total_uncertainty = from_mib(mib * kBar);
+        gpu.basis = Gpu::Basis::inferred;
+        gpu.source = source.value_or("") + "; 95 % of that share of the card";
+      }
+      gpu.id += ":" + std::string(profile);
+      gpu.name += " MIG " + std::string(profile);
+      gpu.marketing = Bytes(int64_t(double(gpu.marketing.count()) * of_memory));
+      gpu.driver_total = Bytes();
+      gpu.bandwidth_gbs *= of_memory;
+      for (double* rate : {&gpu.bf16_tflops, &gpu.fp8_tflops, &gpu.fp4_tflops, &gpu.int8_tops}) {
+        *rate *= of_compute;
+      }
+      gpu.sm_count = int(double(gpu.sm_count) * of_compute);
+      gpu.max_per_node *= int(most);
+      gpu.aliases.clear();
+      return true;
+    }
+  }
+  Error error(ErrorCode::not_found,
+              gpu.id + " has no slice '" + std::string(profile.substr(0, 40)) + "'");
+  if (known.empty()) {
+    error.hints.push_back("no MIG profiles are known for this card; give --total for its memory");
+  } else {
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    error.hints.push_back("its slices: " + list);
+  }
+  return fail(std::move(error));
+}
+
+// "h100-sxm:1g.10gb", and "NVIDIA H100 80GB HBM3 MIG 1g.10gb" as drivers name a slice.
+std::pair<std::string_view, std::string_view> card_and_slice(std::string_view name) {
+  const size_t mig = name.find(" MIG ");
+  if (mig != std::string_view::npos) return {name.substr(0, mig), name.substr(mig + 5)};
+  const size_t colon = name.rfind(':');
+  const bool profile = colon != std::string_view::npos &&
+                       to_lower(name.substr(colon)).find("g.") != std::string::npos;
+  if (profile) return {name.substr(0, colon), name.substr(colon + 1)};
+  return {name, {}};
+}
+
 }  // namespace
 
-Result<Gpu> find_gpu(std::string_view id_or_alias) {
+Result<Gpu> find_gpu(std::string_view whole_name) {
+  auto [id_or_alias, slice] = card_and_slice(whole_name);
   // The name as given first: its error names what was asked.
   const std::string plain = plain_spelling(id_or_alias);
   if (!contains(Kind::gpu, id_or_alias) && contains(Kind::gpu, plain)) id_or_alias = plain;
   TRY_ASSIGN(const Entry found, find(Kind::gpu, id_or_alias));
-  return read_gpu(found);
+  TRY_ASSIGN(Gpu gpu, read_gpu(found));
+  // "+me" only adds media engines.
+  if (ends_with(slice, "+me")) slice.remove_suffix(3);
+  if (!slice.empty()) {
+    TRY(take_slice(json::Reader(found.value, "GPU " + found.id), to_lower(slice), gpu));
+  }
+  return gpu;
 }
 
 }  // namespace vramwise::catalog

@@ -36,7 +36,7 @@ struct Gpu {
   std::vector<std::string> aliases;
 };
 
-// By id or alias. Errors: not_found with the nearest names.
+// By id, alias or slice ("h100-sxm:1g.10gb"). Errors: not_found with the nearest names, or slices.
 Result<Gpu> find_gpu(std::string_view id_or_alias);
 
 }  // namespace vramwise::catalog

@@ -52,6 +52,51 @@ TEST(Gpu, AnUnreadTotalFollowsTheRule) {
   EXPECT_NEAR(double(b100->total.count()), 192 * 0.93 * 1073741824.0, 1048576.0);
 }
 
+TEST(Gpu, SlicesOfACardAreCardsOfTheirOwn) {
+  const auto whole = find_gpu("h100-sxm");
+  const auto slice = find_gpu("h100-sxm:1g.10gb");
+  ASSERT_TRUE(whole && slice);
+  // nvidia-smi mig -lgip: 9.75 GiB.
+  EXPECT_EQ(slice->total, MiB(9984));
+  EXPECT_EQ(slice->basis, Gpu::Basis::measured);
+  EXPECT_EQ(slice->id, "h100-sxm:1g.10gb");
+  EXPECT_EQ(slice->compute_capability, whole->compute_capability);
+  EXPECT_DOUBLE_EQ(slice->bandwidth_gbs, whole->bandwidth_gbs / 8);
+  EXPECT_DOUBLE_EQ(slice->bf16_tflops, whole->bf16_tflops / 7);
+  EXPECT_EQ(slice->max_per_node, 56);
+  for (const std::string_view spelling : {"H100:1g.10gb", "h100-sxm:1G.10GB", "h100-sxm:1g.10gb+me",
+                                          "NVIDIA H100 80GB HBM3 MIG 1g.10gb"}) {
+    const auto same = find_gpu(spelling);
+    ASSERT_TRUE(same) << spelling;
+    EXPECT_EQ(same->total, slice->total) << spelling;
+  }
+  const auto other = find_gpu("h100-sxm:1g.5gb");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::not_found);
+  EXPECT_NE(other.error().hints.at(0).find("1g.10gb, 1g.20gb"), std::string::npos);
+  EXPECT_FALSE(find_gpu("rtx-4090:1g.10gb"));
+  EXPECT_FALSE(find_gpu("h1000:1g.10gb"));
+}
+
+TEST(Gpu, SlicesNeverHoldMoreThanTheCard) {
+  for (const std::string_view id : ids(Kind::gpu)) {
+    const auto entry = find(Kind::gpu, id);
+    const json::Value* slices = entry->value.find("mig");
+    if (slices == nullptr) continue;
+    const auto whole = find_gpu(id);
+    int64_t before = 0;
+    for (const json::Value& item : slices->as_array()) {
+      const std::string name = std::string(id) + ":" + item.find("profile")->as_string();
+      const auto slice = find_gpu(name);
+      ASSERT_TRUE(slice) << name;
+      const int64_t most = item.find("most")->as_integer();
+      EXPECT_LE(slice->total.count() * most, whole->total.count()) << name;
+      EXPECT_GE(slice->total.count() + slice->total_uncertainty.count(), before) << name;
+      before = slice->total.count();
+    }
+  }
+}
+
 TEST(Gpu, AcceptsTheSpellingsOfDriversAndShops) {
   const struct {
     std::string_view asked;

@@ -109,6 +109,18 @@ void add_components(std::string& out, const Value& answer, const Style& style) {
                              style.width, 4, 2)) +
            "\n";
   }
+  // The three readings: what the work needs, what the engine takes, the worst moment.
+  const Value& readings = member(answer, "readings");
+  std::string three;
+  for (const std::string_view name : {"need", "reserve", "peak"}) {
+    const int64_t bytes = integer(member(readings, name), "total_bytes");
+    if (bytes > 0) {
+      three += (three.empty() ? "" : ", ") + std::string(name) + " " + size_text(style, bytes);
+    }
+  }
+  if (!three.empty()) {
+    out += paint(style, Ink::dim, "  " + wrap(three, style.width, 4, 2)) + "\n";
+  }
   // Host memory, where the engine puts some of the model there.
   int64_t host = 0;
   for (const Value& item : member(answer, "ledger").as_array()) {
