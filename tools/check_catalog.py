@@ -3,7 +3,7 @@
 
 usage: check_catalog.py [--catalog DIR]
 
-Every file of DIR/{gpus,models,weights,engines,instances,options} is held against
+Every file of DIR/{gpus,models,weights,engines,instances,options,speeds,workloads} is held against
 DIR/schema/<kind>.schema.json, with python3-jsonschema where it is installed and always with a small
 check of our own that knows the keywords those schemas use. Prints one line per fault and exits with
 1, or prints what was checked and exits with 0.
@@ -20,7 +20,7 @@ except ImportError:
     jsonschema = None
 
 KINDS = {"gpus": "gpu", "models": "model", "weights": "weights", "engines": "engine",
-         "instances": "instance", "options": "options"}
+         "instances": "instance", "options": "options", "speeds": "speed", "workloads": "workload"}
 # A source is something public: no number of an index, no path on somebody's machine.
 PRIVATE = re.compile(r"\b[a-z]{2}:\d{5,}|\bindex id\b|\"(\.\.)?/[a-z]+/|\bTODO\b")
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}

@@ -153,7 +153,8 @@ int run(int argc, char** argv) {
   std::string catalog_kind;
   std::string catalog_name;
   CLI::App* catalog = app.add_subcommand("catalog", "what is known: gpus, models, weights, …");
-  catalog->add_option("KIND", catalog_kind, "gpus, models, weights, engines, families, instances");
+  catalog->add_option("KIND", catalog_kind,
+                      "gpus, models, weights, engines, families, instances, speeds, workloads");
   catalog->add_option("NAME", catalog_name, "show this entry with its sources");
   add_output_options(*catalog, output);
 

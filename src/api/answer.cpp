@@ -70,18 +70,6 @@ Value ledger_rows(const Ledger& ledger) {
   return rows;
 }
 
-Value notes_block(const std::vector<Note>& notes) {
-  Value list = Value::array();
-  for (const Note& note : notes) {
-    Value item = Value::object();
-    item.set("id", note.id);
-    item.set("text", note.text);
-    if (!note.source.empty()) item.set("source", note.source);
-    list.push(std::move(item));
-  }
-  return list;
-}
-
 Value sizes_by_name(const std::vector<std::pair<std::string, Bytes>>& sizes) {
   Value block = Value::object();
   for (const auto& [name, size] : sizes) block.set(name, size);
@@ -175,6 +163,18 @@ Value requirement_rows(const Assessment& a) {
 }
 
 }  // namespace
+
+Value notes_block(const std::vector<Note>& notes) {
+  Value list = Value::array();
+  for (const Note& note : notes) {
+    Value item = Value::object();
+    item.set("id", note.id);
+    item.set("text", note.text);
+    if (!note.source.empty()) item.set("source", note.source);
+    list.push(std::move(item));
+  }
+  return list;
+}
 
 Value answer_head(const Value& id) {
   Value head = Value::object();

@@ -12,6 +12,8 @@ inline constexpr int64_t kSchemaVersion = 1;
 // {"schema_version":1,"id":…}
 json::Value answer_head(const json::Value& id);
 json::Value error_answer(const json::Value& id, const Error& error);
+// [{"id","text","source"}] of assumptions or warnings.
+json::Value notes_block(const std::vector<Note>& notes);
 json::Value plan_answer(const json::Value& id, const plan::Plan& plan);
 // The "model" block, and the block of caches and tensors that ask "inspect" adds.
 json::Value model_block(const model::Model& model, const weights::Weights& weights);

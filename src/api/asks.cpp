@@ -101,9 +101,12 @@ struct CatalogKind {
   std::string_view plural;
   catalog::Kind kind;
 };
-constexpr std::array kCatalogKinds = {
-    CatalogKind{"engines", catalog::Kind::engine}, CatalogKind{"gpus", catalog::Kind::gpu},
-    CatalogKind{"instances", catalog::Kind::instance}, CatalogKind{"models", catalog::Kind::model}};
+constexpr std::array kCatalogKinds = {CatalogKind{"engines", catalog::Kind::engine},
+                                      CatalogKind{"gpus", catalog::Kind::gpu},
+                                      CatalogKind{"instances", catalog::Kind::instance},
+                                      CatalogKind{"models", catalog::Kind::model},
+                                      CatalogKind{"speeds", catalog::Kind::speed},
+                                      CatalogKind{"workloads", catalog::Kind::workload}};
 
 // {"ask":"catalog","kind":"gpus"} lists ids; with "name" it answers the entry.
 Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
@@ -137,7 +140,8 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
     if (found == nullptr) {
       return fail(Error(ErrorCode::not_found, "unknown catalog '" + kind_name->substr(0, 60) + "'")
                       .at("kind")
-                      .hint("catalogs: engines, families, gpus, instances, models, weights"));
+                      .hint("catalogs: engines, families, gpus, instances, models, speeds, "
+                            "weights, workloads"));
     }
     if (name) {
       TRY_ASSIGN(catalog::Entry entry, catalog::find(found->kind, *name));

@@ -1,18 +1,330 @@
 #include "api/simulate.h"
 
+#include <algorithm>
+
 #include "api/answer.h"
+#include "api/load_blocks.h"
+#include "base/text.h"
+#include "plan/sentence.h"
+#include "workload/question.h"
 
 namespace vramwise::api {
+namespace {
 
-Result<json::Value> simulate(const json::Reader& request, const json::Value& id,
-                             const Observer& observer) {
-  json::Value answer = answer_head(id);
-  TRY_ASSIGN(json::Value block, simulate_scenario(request, observer));
-  answer.set("simulate", std::move(block));
+using json::Value;
+using workload::Arrivals;
+using workload::Cause;
+using workload::LogHistogram;
+using workload::Meter;
+using workload::Question;
+using workload::Run;
+
+double rounded(double x, double scale = 1e6) {
+  return double(int64_t(x * scale + (x < 0 ? -0.5 : 0.5))) / scale;
+}
+
+Value spread(const LogHistogram& h) {
+  Value block = Value::object();
+  block.set("mean", rounded(h.mean()));
+  block.set("p50", rounded(h.quantile(0.5)));
+  block.set("p95", rounded(h.quantile(0.95)));
+  block.set("p99", rounded(h.quantile(0.99)));
+  return block;
+}
+
+Value occupancy_block(const Question& q, const Run& run) {
+  const double pool = double(q.scheduler.blocks);
+  const auto& h = run.meter.occupancy();
+  Value block = Value::object();
+  block.set("mean", rounded(h.mean() / pool));
+  block.set("p50", rounded(std::min(1.0, h.quantile(0.5) / pool)));
+  block.set("p95", rounded(std::min(1.0, h.quantile(0.95) / pool)));
+  block.set("p99", rounded(std::min(1.0, h.quantile(0.99) / pool)));
+  block.set("p99_half_width", rounded(run.occupancy_p99.half_width / pool));
+  block.set("peak", rounded(double(run.totals.peak_blocks) / pool));
+  block.set("tokens_p50", int64_t(run.meter.held().quantile(0.5)));
+  block.set("tokens_p95", int64_t(run.meter.held().quantile(0.95)));
+  block.set("tokens_p99", int64_t(run.meter.held().quantile(0.99)));
+  return block;
+}
+
+// Occupancy along the first repetition, in at most `points` steps.
+Value timeline_block(const Question& q, const Run& run, size_t points) {
+  const auto& buckets = run.timeline.buckets();
+  const double pool = double(q.scheduler.blocks);
+  const size_t together = std::max<size_t>(1, (buckets.size() + points - 1) / points);
+  Value mean = Value::array(), low = Value::array(), high = Value::array(),
+        waiting = Value::array();
+  for (size_t i = 0; i < buckets.size(); i += together) {
+    double seconds = 0, weighted = 0, queued = 0;
+    int64_t least = 0, most = 0;
+    for (size_t k = i; k < std::min(buckets.size(), i + together); ++k) {
+      const auto& b = buckets[k];
+      if (b.seconds <= 0) continue;
+      least = seconds > 0 ? std::min(least, b.least) : b.least;
+      most = std::max(most, b.most);
+      seconds += b.seconds;
+      weighted += b.weighted;
+      queued += b.waiting;
+    }
+    mean.push(seconds > 0 ? rounded(weighted / seconds / pool, 1e4) : 0.0);
+    low.push(rounded(double(least) / pool, 1e4));
+    high.push(rounded(double(most) / pool, 1e4));
+    waiting.push(seconds > 0 ? rounded(queued / seconds, 1e2) : 0.0);
+  }
+  Value block = Value::object();
+  block.set("seconds_per_point", run.timeline.bucket_seconds() * double(together));
+  block.set("mean", std::move(mean));
+  block.set("low", std::move(low));
+  block.set("high", std::move(high));
+  block.set("waiting", std::move(waiting));
+  return block;
+}
+
+Value waiting_block(const Meter& m) {
+  const double n = double(std::max<int64_t>(1, m.requests()));
+  Value block = Value::object();
+  block.set("share", rounded(double(m.waited()) / n));
+  Value causes = Value::object();
+  causes.set("memory", rounded(double(m.waited_for(Cause::memory)) / n));
+  causes.set("sequences", rounded(double(m.waited_for(Cause::sequences)) / n));
+  causes.set("budget", rounded(double(m.waited_for(Cause::budget)) / n));
+  block.set("causes", std::move(causes));
+  block.set("queue_seconds", spread(m.queue()));
+  block.set("mean_queue", rounded(m.mean_waiting(), 1e3));
+  return block;
+}
+
+Value throughput_block(const Run& run) {
+  const Meter& m = run.meter;
+  const double seconds = std::max(m.seconds(), 1e-12);
+  Value block = Value::object();
+  block.set("requests_per_second", rounded(double(m.finished()) / seconds, 1e4));
+  block.set("output_tokens_per_second", rounded(double(m.output_tokens()) / seconds, 1e1));
+  block.set("total_tokens_per_second",
+            rounded(double(m.output_tokens() + m.prefill_tokens()) / seconds, 1e1));
+  block.set("half_width", rounded(run.throughput.half_width, 1e4));
+  return block;
+}
+
+std::string seconds_text(double s) {
+  return s < 0.1 ? format_fixed(s * 1000, s < 0.01 ? 1 : 0) + " ms"
+                 : format_fixed(s, s < 10 ? 2 : 0) + " s";
+}
+
+std::string promise_text(const Question& q) {
+  std::string text;
+  if (q.slo.ttft < workload::kNever) text += "first token within " + seconds_text(q.slo.ttft);
+  if (q.slo.tpot < workload::kNever) {
+    text += (text.empty() ? "" : " and ") + seconds_text(q.slo.tpot) + " a token";
+  }
+  return text + " for " + format_fixed(q.slo.quantile * 100, q.slo.quantile > 0.99 ? 1 : 0) + " %";
+}
+
+// What is asked: a load as given, else the highest rate within the promise, else 70 % of
+// saturation.
+struct Asked {
+  Arrivals arrivals;
+  std::optional<RateBar> bar;
+};
+
+Result<Asked> what_is_asked(Question& q, const workload::Limits& limits, double saturation) {
+  Asked asked;
+  if (q.has_slo) {
+    TRY_ASSIGN(asked.bar, rate_bar(q, limits));
+  }
+  if (q.arrivals && (!q.arrivals->is_open() || q.arrivals->rate > 0 ||
+                     q.arrivals->kind == Arrivals::Kind::trace)) {
+    asked.arrivals = *q.arrivals;
+  } else if (asked.bar && asked.bar->likely.rate > 0) {
+    asked.arrivals = arrivals_at(q, asked.bar->likely.rate);
+  } else if (q.trace && q.trace->has_arrivals) {
+    asked.arrivals.kind = Arrivals::Kind::trace;
+    workload::spread_ticks(*q.trace);
+  } else {
+    asked.arrivals = arrivals_at(q, 0.7 * saturation);
+    q.notes.assume("rate",
+                   "no rate of arrival was given: simulated at 70 % of the rate that "
+                   "saturates the server");
+  }
+  return asked;
+}
+
+Value simulate_block(Question& q, const Asked& asked, const Run& run, double saturation,
+                     const workload::LinearStep& line) {
+  const Meter& m = run.meter;
+  Value block = Value::object();
+  const double served = double(m.finished()) / std::max(m.seconds(), 1e-12);
+  const std::string limit = limiting(q, run);
+  const std::string on =
+      q.plan ? " on " + plan::describe(q.plan->resolved.hardware) : std::string();
+  Value users = users_block(q);
+  const auto count = [&](std::string_view key) {
+    const Value* found = users.find(key);
+    return found != nullptr ? found->as_integer() : 0;
+  };
+  const auto price = hourly_price(q);
+  std::string sentence;
+  double rate = served, low = served, high = served;
+  if (asked.bar) {
+    rate = asked.bar->likely.rate;
+    low = asked.bar->low;
+    high = asked.bar->high;
+    if (rate <= 0) {
+      sentence = "No rate keeps " + promise_text(q) + on;
+    } else {
+      sentence = format_fixed(rate, rate < 10 ? 2 : 1) + " requests/s (" + format_fixed(low, 1) +
+                 " to " + format_fixed(high, 1) + ") keep " + promise_text(q) + on;
+    }
+  } else {
+    sentence = format_fixed(served, served < 10 ? 2 : 1) + " requests/s, " +
+               format_grouped(int64_t(double(m.output_tokens()) / std::max(m.seconds(), 1e-12))) +
+               " answer tokens/s" + on + ", first token " + seconds_text(m.ttft().quantile(0.5)) +
+               " (p99 " + seconds_text(m.ttft().quantile(0.99)) + ")";
+  }
+  sentence += "; room for " + format_grouped(count("p99")) + " users at p99 of occupancy";
+  if (count("worst_case") > 0) {
+    sentence += ", " + format_grouped(count("worst_case")) + " if all took " +
+                format_grouped(count("worst_case_tokens")) + " tokens";
+  }
+  Value cost;
+  if (price && rate > 0) {
+    cost = cost_block(q, *price, rate, low, high);
+    sentence += "; $" + format_fixed(cost.find("usd_per_million_output_tokens")->as_double(), 2) +
+                " per million answer tokens";
+  }
+  sentence += "; limited by " + limit;
+  if (run.stopped) sentence = "Stopped early, so far: " + sentence;
+  block.set("answer", sentence);
+  block.set("limited_by", limit);
+  if (!q.step.validated) {
+    block.set("caveat",
+              "the step time of this memory and engine is unvalidated: read rates and costs as the "
+              "range that is given");
+  }
+  block.set("lengths", lengths_block(q.lengths, q.scheduler.block_tokens));
+  Value load = Value::object();
+  load.set("kind", workload::to_string(asked.arrivals.kind));
+  if (asked.arrivals.kind == Arrivals::Kind::closed) {
+    load.set("users", asked.arrivals.users);
+  } else if (asked.arrivals.rate > 0) {
+    load.set("rate_per_second", rounded(asked.arrivals.rate, 1e4));
+    load.set("load", rounded(asked.arrivals.rate / saturation, 1e4));
+  }
+  load.set("saturation_rate_per_second", rounded(saturation, 1e4));
+  block.set("load", std::move(load));
+  block.set("users", std::move(users));
+  if (asked.bar) {
+    Value goodput = Value::object();
+    goodput.set("rate_per_second", rounded(rate, 1e4));
+    goodput.set("low", rounded(low, 1e4));
+    goodput.set("high", rounded(high, 1e4));
+    if (!asked.bar->likely.bounded) goodput.set("bounded", false);
+    block.set("goodput", std::move(goodput));
+  }
+  block.set("occupancy", occupancy_block(q, run));
+  block.set("timeline", timeline_block(q, run, 128));
+  block.set("mean_running", rounded(m.mean_running(), 1e2));
+  block.set("waiting", waiting_block(m));
+  block.set(
+      "preemptions_per_1000",
+      rounded(1000.0 * double(m.preemptions()) / double(std::max<int64_t>(1, m.finished())), 1e2));
+  block.set("recomputed_share", rounded(double(m.recomputed_tokens()) /
+                                        double(std::max<int64_t>(1, m.computed_tokens()))));
+  if (q.scheduler.prefix_caching) {
+    block.set("prefix_hit_share",
+              rounded(double(m.hit_tokens()) / double(std::max<int64_t>(1, m.prompt_tokens()))));
+  }
+  Value ttft = spread(m.ttft());
+  ttft.set("p99_half_width", rounded(run.ttft_p99.half_width));
+  block.set("ttft_seconds", std::move(ttft));
+  block.set("inter_token_seconds", spread(m.gaps()));
+  block.set("tpot_seconds", spread(m.tpot()));
+  block.set("throughput", throughput_block(run));
+  if (q.has_slo) {
+    Value slo = Value::object();
+    if (q.slo.ttft < workload::kNever) slo.set("ttft_seconds", q.slo.ttft);
+    if (q.slo.tpot < workload::kNever) slo.set("tpot_seconds", q.slo.tpot);
+    slo.set("quantile", q.slo.quantile);
+    slo.set("share", rounded(double(m.within_slo()) / double(std::max<int64_t>(1, m.requests()))));
+    if (q.slo.ttft < workload::kNever) {
+      slo.set("ttft_share", rounded(m.ttft().share_below(q.slo.ttft), 1e4));
+    }
+    if (q.slo.tpot < workload::kNever) {
+      slo.set("tpot_share", rounded(m.tpot().share_below(q.slo.tpot), 1e4));
+    }
+    block.set("slo", std::move(slo));
+  }
+  if (!cost.is_null()) block.set("cost", std::move(cost));
+  block.set("step_time", step_block(q));
+  // The formulas beside the simulation: exact enough in a closed loop, a screening for open
+  // arrivals.
+  Value formulas = Value::object();
+  if (asked.arrivals.kind == Arrivals::Kind::closed) {
+    const auto loop = workload::closed_loop(q.lengths.sample(), line, asked.arrivals.users,
+                                            asked.arrivals.think.average());
+    formulas.set("requests_per_second", rounded(loop.requests_per_second, 1e4));
+    const auto held = workload::held_by_one(q.lengths.sample());
+    formulas.set("tokens_p95", int64_t(workload::held_by(held, asked.arrivals.users, 0.95)));
+    formulas.set("tokens_p99", int64_t(workload::held_by(held, asked.arrivals.users, 0.99)));
+  } else if (asked.arrivals.rate > 0) {
+    const auto loop =
+        workload::open_loop(q.lengths.sample(), line, asked.arrivals.rate, asked.arrivals.cv);
+    formulas.set("screening", true);
+    formulas.set("load", rounded(loop.load, 1e4));
+    formulas.set("stable", loop.stable);
+    if (loop.stable) {
+      formulas.set("step_seconds", rounded(loop.step_seconds));
+      formulas.set("in_system", rounded(loop.in_system, 1e2));
+      formulas.set("tokens_p50", int64_t(loop.tokens_at(0.5)));
+      formulas.set("tokens_p95", int64_t(loop.tokens_at(0.95)));
+      formulas.set("tokens_p99", int64_t(loop.tokens_at(0.99)));
+    }
+  }
+  block.set("formulas", std::move(formulas));
+  Value ran = Value::object();
+  ran.set("requests", run.totals.requests);
+  ran.set("replications", run.replications);
+  ran.set("seed", int64_t(q.seed));
+  ran.set("steps", run.totals.steps);
+  ran.set("preemptions", run.totals.preemptions);
+  ran.set("rejected", run.totals.rejected);
+  if (q.truncated_share > 0) ran.set("truncated_share", rounded(q.truncated_share));
+  if (run.stopped) ran.set("stopped", true);
+  block.set("run", std::move(ran));
+  return block;
+}
+
+}  // namespace
+
+Result<Value> simulate(const json::Reader& request, const Value& id, const Observer& observer) {
+  Value answer = answer_head(id);
+  const auto load = request.find("workload");
+  if (load && load->has("requests")) {
+    TRY_ASSIGN(Value block, simulate_scenario(request, observer));
+    answer.set("simulate", std::move(block));
+    return answer;
+  }
+  TRY_ASSIGN(Question q, workload::read_question(request));
+  const workload::Limits limits{.keep_going = observer.keep_going, .context = observer.context};
+  const workload::LinearStep line = q.line();
+  const double saturation = workload::saturation_rate(q.lengths.sample(), line);
+  TRY_ASSIGN(const Asked asked, what_is_asked(q, limits, saturation));
+  TRY_ASSIGN(const Run run, run_load(q.setup(limits), asked.arrivals));
+  if (q.plan) {
+    answer.set("model", model_block(*q.plan->resolved.model, *q.plan->resolved.weights));
+    Value engine = Value::object();
+    engine.set("name", q.plan->resolved.engine->name());
+    answer.set("engine", std::move(engine));
+  }
+  answer.set("simulate", simulate_block(q, asked, run, saturation, line));
+  if (q.plan) q.notes.append(q.plan->assessment.notes);
+  answer.set("assumptions", notes_block(q.notes.assumptions));
+  answer.set("warnings", notes_block(q.notes.warnings));
   return answer;
 }
 
-Result<json::Value> ask_simulate(const json::Reader& request, const json::Value& id) {
+Result<Value> ask_simulate(const json::Reader& request, const Value& id) {
   return simulate(request, id, Observer());
 }
 

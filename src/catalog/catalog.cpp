@@ -225,6 +225,8 @@ std::string_view spoken(Kind kind) {
     case Kind::engine: return "engine";
     case Kind::instance: return "instance";
     case Kind::options: return "option table";
+    case Kind::speed: return "set of speeds";
+    case Kind::workload: return "workload";
   }
   return "entry";
 }
@@ -239,6 +241,8 @@ std::string_view to_string(Kind kind) {
     case Kind::engine: return "engine";
     case Kind::instance: return "instance";
     case Kind::options: return "options";
+    case Kind::speed: return "speed";
+    case Kind::workload: return "workload";
   }
   return "gpu";
 }

@@ -16,7 +16,8 @@
 
 namespace vramwise::catalog {
 
-enum class Kind { gpu, model, weights, engine, instance, options };
+// speed: measured rates of a GPU, and the step-time model; workload: named request lengths.
+enum class Kind { gpu, model, weights, engine, instance, options, speed, workload };
 
 std::string_view to_string(Kind kind);
 

@@ -10,8 +10,8 @@
 namespace vramwise::catalog {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::gpu,    Kind::model,    Kind::weights,
-                           Kind::engine, Kind::instance, Kind::options};
+constexpr Kind kKinds[] = {Kind::gpu,      Kind::model,   Kind::weights, Kind::engine,
+                           Kind::instance, Kind::options, Kind::speed,   Kind::workload};
 
 TEST(Catalog, EveryEntryParsesAndIsComplete) {
   for (const Kind kind : kKinds) {

@@ -37,6 +37,14 @@ PriceList::PriceList() {
 }
 
 std::optional<Price> PriceList::cheapest(std::string_view gpu, int count) const {
+  return extreme(gpu, count, false);
+}
+
+std::optional<Price> PriceList::dearest(std::string_view gpu, int count) const {
+  return extreme(gpu, count, true);
+}
+
+std::optional<Price> PriceList::extreme(std::string_view gpu, int count, bool dear) const {
   std::optional<Price> best;
   for (const Offer& offer : offers_) {
     if (offer.gpu != gpu) continue;
@@ -45,7 +53,9 @@ std::optional<Price> PriceList::cheapest(std::string_view gpu, int count) const 
     if (offer.gpus < count && offer.gpus != 1) continue;
     const int64_t machines = offer.gpus == 1 ? count : 1;
     const double usd = offer.usd_per_hour * double(machines);
-    if (!best || usd < best->usd_per_hour ||
+    // An instance with cards to spare is a bad bargain, not a price of these cards.
+    if (dear && offer.gpus != 1 && offer.gpus != count) continue;
+    if (!best || (dear ? usd > best->usd_per_hour : usd < best->usd_per_hour) ||
         (usd == best->usd_per_hour && offer.name < best->offer)) {
       best = Price{usd, (machines > 1 ? std::to_string(machines) + " x " : "") + offer.name,
                    offer.date};

@@ -21,8 +21,11 @@ class PriceList {
   // The cheapest way to rent `count` cards of a type for an hour: an instance with at least that
   // many, or several of one kind. Empty when the catalog has no offer.
   std::optional<Price> cheapest(std::string_view gpu, int count) const;
+  // The dearest on the same terms.
+  std::optional<Price> dearest(std::string_view gpu, int count) const;
 
  private:
+  std::optional<Price> extreme(std::string_view gpu, int count, bool dear) const;
   struct Offer {
     std::string gpu;
     int gpus = 0;

@@ -137,20 +137,13 @@ Result<engines::Workload> read_workload(const json::Reader& root, Notes& notes) 
   if (!from->is_object()) {
     return fail(from->error(ErrorCode::invalid_input, "'workload' must be an object"));
   }
-  warn_unknown(*from, {"sequence_tokens", "concurrency", "lengths", "arrivals"}, "workload.",
-               notes);
-  TRY_ASSIGN(const auto tokens,
-             from->optional_integer({"sequence_tokens"}, 1, kMostSequenceTokens));
-  TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMostConcurrency));
+  warn_unknown(*from,
+               {"sequence_tokens", "concurrency", "lengths", "arrivals", "trace", "requests"},
+               "workload.", notes);
+  TRY_ASSIGN(const auto tokens, from->optional_integer({"sequence_tokens"}, 1, kMaxTokens));
+  TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMaxSequences));
   workload.sequence_tokens = Tokens(tokens.value_or(0));
   workload.concurrency = Sequences(concurrency.value_or(0));
-  for (const std::string_view later : {"lengths", "arrivals"}) {
-    if (from->has(later)) {
-      notes.warn("workload_distribution",
-                 "workload." + std::string(later) +
-                     " is not used yet: the plan is for sequences of the full length");
-    }
-  }
   return workload;
 }
 
@@ -202,11 +195,36 @@ Result<Request> read_request(const json::Reader& root) {
   }
   TRY_ASSIGN(const auto ask, root.optional_string({"ask"}));
   request.ask = ask.value_or("plan");
-  warn_unknown(root,
-               {"schema_version", "id",   "ask",  "model", "weights", "engine",    "hardware",
-                "workload",       "line", "kind", "name",  "of",      "max_count", "include_tight",
-                "only",           "a",    "b",    "grid",  "levers",  "emit",      "log",
-                "calibration"},
+  warn_unknown(root, {"schema_version",
+                      "id",
+                      "ask",
+                      "model",
+                      "weights",
+                      "engine",
+                      "hardware",
+                      "workload",
+                      "line",
+                      "kind",
+                      "name",
+                      "of",
+                      "max_count",
+                      "include_tight",
+                      "only",
+                      "slo",
+                      "scheduler",
+                      "step_time",
+                      "count",
+                      "seed",
+                      "price_per_hour",
+                      "utilisation",
+                      "detail",
+                      "a",
+                      "b",
+                      "levers",
+                      "grid",
+                      "log",
+                      "emit",
+                      "calibration"},
                "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");

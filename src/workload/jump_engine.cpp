@@ -594,7 +594,8 @@ Result<Totals> JumpEngine::run(const Limits& limits) {
 
 bool can_jump(const Scheduler& scheduler) {
   return scheduler.policy == Policy::decode_first && scheduler.long_prefill_threshold == 0 &&
-         !scheduler.prefix_caching && scheduler.batch_tokens >= scheduler.max_sequences;
+         !scheduler.prefix_caching && !scheduler.reserve_output &&
+         scheduler.batch_tokens >= scheduler.max_sequences;
 }
 
 Result<bool> check(const Scheduler& s) {

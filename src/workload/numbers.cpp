@@ -13,6 +13,13 @@ constexpr double kLn2Low = 1.90821492927058770002e-10;
 constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kPi = 3.14159265358979323846;
 
+// 1/0, 1/1, 1/2, …: the series multiply instead of dividing.
+constexpr auto kInverse = [] {
+  std::array<double, 24> inverse{};
+  for (int i = 1; i < 24; ++i) inverse[size_t(i)] = 1.0 / i;
+  return inverse;
+}();
+
 template <size_t N>
 double polynomial(const std::array<double, N>& c, double x) {
   double sum = 0;
@@ -68,7 +75,7 @@ double exp_of(double x) {
   const double r = (x - double(k) * kLn2High) - double(k) * kLn2Low;
   // |r| <= ln(2)/2: the series to r^14 leaves less than one part in 1e16.
   double sum = 1;
-  for (int i = 14; i >= 1; --i) sum = 1 + sum * r / i;
+  for (int i = 14; i >= 1; --i) sum = 1 + sum * r * kInverse[size_t(i)];
   return sum * std::bit_cast<double>(uint64_t(k + 1023) << 52);
 }
 
@@ -86,7 +93,7 @@ double log_of(double x) {
   const double s = (m - 1) / (m + 1);
   const double square = s * s;
   double sum = 0;
-  for (int i = 21; i >= 3; i -= 2) sum = (sum + 1.0 / i) * square;
+  for (int i = 21; i >= 3; i -= 2) sum = (sum + kInverse[size_t(i)]) * square;
   return double(exponent) * kLn2High + (2 * s * (1 + sum) + double(exponent) * kLn2Low);
 }
 

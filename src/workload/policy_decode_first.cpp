@@ -37,6 +37,9 @@ class DecodeFirst final : public StepBase {
   }
 
  private:
+  int64_t whole(const Job& job) const {
+    return blocks_for(int64_t{job.request.prompt} + job.request.output - 1);
+  }
   int64_t free() const { return pool_ ? pool_->free() : free_; }
   void take(Job& job, int64_t blocks) {
     job.held += blocks;
@@ -108,6 +111,12 @@ class DecodeFirst final : public StepBase {
       const int64_t goal = s_.reserve_full_prompt ? job->known() : hit_tokens + tokens;
       const int64_t water = running_.empty() ? 0 : s_.watermark_blocks;
       const int64_t hit_blocks = int64_t(hits_.size());
+      if (s_.reserve_output) {
+        // Blocks that those who run will still take.
+        int64_t promised = 0;
+        for (const Job* other : running_) promised += whole(*other) - other->held;
+        if (whole(*job) + promised > free()) return blocked(Cause::memory);
+      }
       if (blocks_for(goal) - hit_blocks + idle + water > free()) return blocked(Cause::memory);
       for (const int32_t block : hits_) {
         pool_->use(block);

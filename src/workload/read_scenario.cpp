@@ -49,7 +49,7 @@ Result<bool> read_scheduler(const json::Reader& from, Scheduler& s) {
   TRY(only(from, {"policy", "block_tokens", "blocks", "max_sequences", "batch_tokens",
                   "long_prefill_threshold", "reserve_full_prompt", "chunked_prefill",
                   "watermark_blocks", "prefix_caching", "conservativeness", "max_new_tokens",
-                  "prefill_tokens", "mixed_chunk", "unified"}));
+                  "prefill_tokens", "mixed_chunk", "unified", "reserve_output"}));
   TRY_ASSIGN(const auto policy, from.optional_string({"policy"}));
   if (policy) {
     if (*policy == "decode_first") {
@@ -78,6 +78,7 @@ Result<bool> read_scheduler(const json::Reader& from, Scheduler& s) {
              from.boolean_or({"reserve_full_prompt"}, s.reserve_full_prompt));
   TRY_ASSIGN(s.chunked_prefill, from.boolean_or({"chunked_prefill"}, s.chunked_prefill));
   TRY_ASSIGN(s.prefix_caching, from.boolean_or({"prefix_caching"}, s.prefix_caching));
+  TRY_ASSIGN(s.reserve_output, from.boolean_or({"reserve_output"}, s.reserve_output));
   TRY_ASSIGN(s.mixed_chunk, from.boolean_or({"mixed_chunk"}, s.mixed_chunk));
   TRY_ASSIGN(s.unified, from.boolean_or({"unified"}, s.unified));
   return true;

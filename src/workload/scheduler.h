@@ -31,6 +31,7 @@ struct Scheduler {
   bool chunked_prefill = true;
   int64_t watermark_blocks = 0;
   bool prefix_caching = false;
+  bool reserve_output = false;  // admission waits until whole answers fit: nobody is ever evicted
   // SGLang alone.
   double conservativeness = 1.0;
   int64_t max_new_tokens = 0;      // what clients ask for; 0: exactly what they get

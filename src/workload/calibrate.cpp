@@ -1,0 +1,87 @@
+#include "workload/calibrate.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace vramwise::workload {
+namespace {
+
+// Output tokens a second of a closed loop of equal requests, by simulation.
+Result<double> throughput(const StepTime& time, int64_t users, int32_t prompt, int32_t output,
+                          int64_t batch_tokens) {
+  const Lengths lengths = Lengths::fixed(prompt, output);
+  Setup setup;
+  setup.scheduler.blocks = int64_t{1} << 24;
+  setup.scheduler.max_sequences = std::max<int64_t>(256, users);
+  setup.scheduler.batch_tokens = std::max(batch_tokens, setup.scheduler.max_sequences);
+  setup.time = time;
+  setup.lengths = &lengths;
+  setup.requests = std::max<int64_t>(20 * users, 200);
+  setup.replications = 1;
+  Arrivals arrivals;
+  arrivals.kind = Arrivals::Kind::closed;
+  arrivals.users = users;
+  TRY_ASSIGN(const Run run, run_load(setup, arrivals));
+  return run.meter.seconds() > 0
+             ? double(run.meter.finished()) * double(output) / run.meter.seconds()
+             : 0;
+}
+
+}  // namespace
+
+Result<bool> calibrate(const json::Reader& m, Question& q) {
+  TRY_ASSIGN(const auto gap, m.optional_number({"inter_token_seconds"}, 1e-6, 100));
+  TRY_ASSIGN(const auto ttft, m.optional_number({"ttft_seconds"}, 1e-6, 1000));
+  TRY_ASSIGN(const auto rate, m.optional_number({"output_tokens_per_second"}, 1e-3, 1e9));
+  TRY_ASSIGN(const int64_t users, m.integer_or({"users"}, 8, 2, 4096));
+  TRY_ASSIGN(const int64_t prompt, m.require_integer({"prompt"}, 1, kMaxPrompt));
+  TRY_ASSIGN(const int64_t output, m.require_integer({"output"}, 2, kMaxOutput));
+  if (!gap || !ttft) {
+    return fail(m.error(ErrorCode::missing_field,
+                        "a calibration has inter_token_seconds and ttft_seconds of one user alone")
+                    .hint("add output_tokens_per_second of a few users for the cost of each"));
+  }
+  StepTime t;
+  t.fixed = *gap;
+  t.per_prefill_token = std::max(*ttft - *gap, 1e-4) / double(prompt);
+  double per_decode = 0;
+  if (rate) {
+    // The one slope left, by bisection: more a sequence means fewer tokens a second.
+    double low = 0;
+    double high = *gap;
+    for (int i = 0; i < 18; ++i) {
+      per_decode = (low + high) / 2;
+      StepTime trial = t;
+      trial.per_decode = per_decode;
+      trial.fixed = *gap - per_decode;
+      TRY_ASSIGN(const double x, throughput(trial, users, int32_t(prompt), int32_t(output),
+                                            q.scheduler.batch_tokens));
+      if (x > *rate) {
+        low = per_decode;
+      } else {
+        high = per_decode;
+      }
+    }
+    if (per_decode < *gap * 1e-4) {
+      q.notes.warn("calibration_fast",
+                   "the measured throughput of " + format_integer(users) +
+                       " users is above what their steps allow: drafts, or other requests than "
+                       "the ones described");
+    }
+  }
+  t.per_decode = per_decode;
+  t.fixed = *gap - per_decode;
+  q.step.time = t;
+  q.step.low_factor = 0.87;
+  q.step.high_factor = 1.15;
+  q.step.validated = true;
+  q.step.calibrated = true;
+  q.step.source = "the user's own measurements";
+  q.notes.assume("calibrated", "step times follow your measurements at 1 and " +
+                                   format_integer(users) + " users; beyond " +
+                                   format_integer(4 * users) + " users measure a third point");
+  return true;
+}
+
+}  // namespace vramwise::workload

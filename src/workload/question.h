@@ -1,0 +1,52 @@
+// A question about a load, read whole: what is served, on what, to whom, and what is promised.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/note.h"
+#include "base/result.h"
+#include "json/reader.h"
+#include "plan/plan.h"
+#include "workload/lengths.h"
+#include "workload/load.h"
+#include "workload/occupancy.h"
+#include "workload/run.h"
+#include "workload/step_model.h"
+
+namespace vramwise::workload {
+
+struct Question {
+  std::optional<plan::Plan> plan;  // absent: the scheduler and the step are given as they are
+  std::unique_ptr<Trace> trace;
+  Lengths lengths;
+  std::optional<Arrivals> arrivals;
+  Scheduler scheduler;
+  StepModel step;
+  SloTarget slo;
+  bool has_slo = false;
+  double truncated_share = 0;       // requests longer than the server takes
+  int64_t max_sequence_tokens = 0;  // what the server takes; 0: no limit known
+  int64_t requests = 20000;         // of each repetition
+  bool requests_given = false;
+  uint64_t seed = 1;
+  double price_per_hour = 0;  // the user's own; 0: from the catalog
+  double utilisation = 1;     // share of the paid time that serves at this rate
+  Notes notes;
+
+  Setup setup(const Limits& limits) const;
+  bool can_be_fast() const;
+  // The step as a line, at the number of sequences that the load keeps busy.
+  LinearStep line() const;
+};
+
+// Lengths and, with them, the trace of a request's "workload". nullptr in `trace`: none.
+Result<Lengths> read_lengths(const json::Reader& load, std::unique_ptr<Trace>& trace, Notes& notes);
+
+// Errors: those of the readers, of the plan, and inconsistent where the plan cannot start.
+Result<Question> read_question(const json::Reader& request);
+// The same for a plan that was made already (searches over cards).
+Result<bool> use_plan(Question& question, plan::Plan plan, const json::Reader& request);
+
+}  // namespace vramwise::workload

@@ -1,0 +1,126 @@
+#include "workload/run.h"
+
+#include <algorithm>
+
+#include "workload/numbers.h"
+#include "workload/step_engine.h"
+
+namespace vramwise::workload {
+namespace {
+
+// Mean of the repetitions and 95 % of a normal; eight are too few for more than that.
+Figure figure(const std::vector<double>& values) {
+  Figure f;
+  if (values.empty()) return f;
+  for (const double v : values) f.value += v;
+  f.value /= double(values.size());
+  if (values.size() < 2) return f;
+  double square = 0;
+  for (const double v : values) square += (v - f.value) * (v - f.value);
+  f.half_width = 1.96 * square_root(square / double(values.size() - 1) / double(values.size()));
+  return f;
+}
+
+// What a prefix cache holds is not computed; its blocks are counted in full all the same.
+StepTime with_hits(const StepTime& time, double share) {
+  if (share <= 0) return time;
+  StepTime t = time;
+  t.per_prefill_token *= 1 - share;
+  t.per_prefill_pair *= 1 - share;
+  return t;
+}
+
+int64_t warm_steps(const Lengths& lengths) {
+  double o = 0;
+  double square = 0;
+  for (const Pair& pair : lengths.sample()) {
+    o += pair.output;
+    square += double(pair.output) * pair.output;
+  }
+  return int64_t(4 * square / std::max(o, 1.0));
+}
+
+}  // namespace
+
+Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
+  const StepTime time = with_hits(setup.time, setup.hit_share);
+  const Scheduler& s = setup.scheduler;
+  int64_t requests = setup.requests;
+  int64_t replications = std::max<int64_t>(1, setup.replications);
+  if (arrivals.kind == Arrivals::Kind::trace) {
+    // A recording is what it is.
+    requests = std::min<int64_t>(requests, int64_t(setup.trace->rows.size()));
+    replications = 1;
+  }
+  if (arrivals.kind == Arrivals::Kind::closed) {
+    requests = std::max(requests, 4 * arrivals.users);
+  }
+  const int64_t steps = std::min<int64_t>(warm_steps(*setup.lengths), 200000);
+  const auto meter = [&] {
+    return Meter(s.blocks, s.block_tokens, s.max_sequences, requests / 10, steps, setup.slo);
+  };
+  Run run{meter(), {}, {}, {}, {}, {}, 0, false};
+  std::vector<double> occupancy, ttft, throughput;
+  for (int64_t r = 0; r < replications; ++r) {
+    Meter one = meter();
+    LoadSource source(*setup.lengths, arrivals, setup.trace, requests, setup.seed, uint64_t(r));
+    TRY_ASSIGN(const Totals totals, run_engine(s, time, source, &one, nullptr, setup.limits));
+    run.meter.merge(one);
+    if (r == 0) run.timeline = one.timeline();
+    run.totals.steps += totals.steps;
+    run.totals.moves += totals.moves;
+    run.totals.requests += totals.requests;
+    run.totals.rejected += totals.rejected;
+    run.totals.preemptions += totals.preemptions;
+    run.totals.peak_blocks = std::max(run.totals.peak_blocks, totals.peak_blocks);
+    run.totals.peak_running = std::max(run.totals.peak_running, totals.peak_running);
+    run.totals.peak_waiting = std::max(run.totals.peak_waiting, totals.peak_waiting);
+    run.totals.now += totals.now;
+    occupancy.push_back(one.occupancy().quantile(0.99));
+    ttft.push_back(one.ttft().quantile(0.99));
+    throughput.push_back(one.seconds() > 0 ? double(one.finished()) / one.seconds() : 0);
+    ++run.replications;
+    if (totals.stopped) {
+      run.stopped = true;
+      break;
+    }
+  }
+  run.occupancy_p99 = figure(occupancy);
+  run.ttft_p99 = figure(ttft);
+  run.throughput = figure(throughput);
+  return run;
+}
+
+Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most) {
+  Setup one = setup;
+  // Four short repetitions: the share within a promise hangs on bursts, and one run has few of
+  // them.
+  one.replications = 4;
+  one.requests = std::max<int64_t>(1000, setup.requests / 2);
+  Goodput best;
+  double low = 0;
+  double high = most;
+  const auto share_at = [&](double rate) -> Result<double> {
+    arrivals.rate = rate;
+    TRY_ASSIGN(const Run run, run_load(one, arrivals));
+    const Meter& m = run.meter;
+    // A server so far behind that nothing finishes in the window keeps no promise.
+    return m.requests() > 0 ? double(m.within_slo()) / double(m.requests()) : 0;
+  };
+  TRY_ASSIGN(const double at_most, share_at(most));
+  if (at_most >= setup.slo.quantile) return Goodput{most, at_most, false};
+  for (int i = 0; i < 11; ++i) {
+    const double middle = (low + high) / 2;
+    TRY_ASSIGN(const double share, share_at(middle));
+    if (share >= setup.slo.quantile) {
+      low = middle;
+      best.rate = middle;
+      best.share = share;
+    } else {
+      high = middle;
+    }
+  }
+  return best;
+}
+
+}  // namespace vramwise::workload

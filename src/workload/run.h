@@ -1,0 +1,58 @@
+// Whole runs: a load through a scheduler with a step time, repeated, and the highest rate that
+// keeps a promise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/lengths.h"
+#include "workload/load.h"
+#include "workload/meter.h"
+#include "workload/scheduler.h"
+#include "workload/source.h"
+#include "workload/trace.h"
+
+namespace vramwise::workload {
+
+struct Setup {
+  Scheduler scheduler;
+  StepTime time;
+  const Lengths* lengths = nullptr;
+  const Trace* trace = nullptr;  // for arrivals of kind trace
+  SloTarget slo;
+  double hit_share = 0;  // prompt tokens that need not be computed
+  int64_t requests = 20000;
+  int64_t replications = 8;
+  uint64_t seed = 1;
+  Limits limits;
+};
+
+// A figure over the repetitions: their mean and the half width of its 95 % interval.
+struct Figure {
+  double value = 0;
+  double half_width = 0;  // 0 with one repetition
+};
+
+struct Run {
+  Meter meter;        // all repetitions together
+  Timeline timeline;  // of the first
+  Totals totals;      // summed; peaks are the largest
+  Figure occupancy_p99, ttft_p99, throughput;
+  int64_t replications = 0;
+  bool stopped = false;
+};
+
+Result<Run> run_load(const Setup& setup, const Arrivals& arrivals);
+
+struct Goodput {
+  double rate = 0;      // requests a second
+  double share = 0;     // of the requests within the promise at that rate
+  bool bounded = true;  // false: the promise holds up to the search's end
+};
+// The highest rate of these arrivals at which the quantile of the promise is kept. `most` bounds
+// the search. The same random numbers serve every rate, so the answer does not jitter.
+Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most);
+
+}  // namespace vramwise::workload

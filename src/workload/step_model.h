@@ -1,0 +1,41 @@
+// How long one step of a server takes, from what it has to read and compute: the weights once, the
+// cache of everybody, the arithmetic, the exchange between cards, and a fixed cost a layer.
+//
+//   t = ((W/(BW·e_w))^4 + (2·A·m/(F·e_c))^4)^¼ for dense weights and experts, m tokens in the step
+//     + K·kv/(BW·e_kv) + attention inside prompts + all-reduces of m tokens + layers·t_layer
+//
+// Parameters: catalog/speeds/step-time.json, fitted to published measurements; speeds of a GPU
+// beside it. Measured error: docs/accuracy.md, "Workloads".
+#pragma once
+
+#include <string>
+
+#include "base/note.h"
+#include "base/result.h"
+#include "plan/plan.h"
+#include "workload/scheduler.h"
+
+namespace vramwise::workload {
+
+struct StepModel {
+  StepTime time;  // likely, seconds
+  // The bar: multiply the time by these for the quick and the slow end.
+  double low_factor = 1, high_factor = 1;
+  bool validated = false;   // measured rows of this class of memory and engine exist
+  bool calibrated = false;  // the user's own measurements
+  // For people, in the order of the formula.
+  Bytes weight_bytes;        // read a step and card: all but the input embedding
+  std::string memory_class;  // "hbm", "gddr", "unified"
+  double weight_share = 0;   // of the bandwidth, reading weights
+  double compute_share = 0;  // of the dense peak
+  double bandwidth = 0;      // bytes a second and card
+  double peak = 0;           // FLOP a second and card
+  std::string source;
+};
+
+// Errors: unsupported where a rate of the hardware is not known (CPU only, a bare size).
+Result<StepModel> step_model(const plan::Plan& plan, Notes& notes);
+// The scheduler that the plan's engine runs, on the pool that the plan gives it.
+Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes);
+
+}  // namespace vramwise::workload

@@ -1,0 +1,51 @@
+// catalog/speeds read: what the step-time model needs for one engine, card and weight format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/gpu.h"
+#include "json/value.h"
+#include "workload/scheduler.h"
+
+namespace vramwise::workload {
+
+// How an engine schedules and what its options are called, as data.
+struct EngineTraits {
+  Policy policy = Policy::decode_first;
+  int64_t null_blocks = 0;
+  bool reserve_output = false;
+  json::Value options;  // our word to the engine's
+  // Errors: unsupported for an engine that no scheduler is known of.
+  static Result<EngineTraits> load(std::string_view engine);
+  std::string option(std::string_view word) const;
+};
+
+struct StepParameters {
+  std::string memory_class;
+  double weight_share = 0;   // of the bandwidth
+  double expert_factor = 1;  // on it, for routed experts
+  double cache_share = 0;
+  double compute_share = 0;
+  double layer_seconds = 0, step_seconds = 0;
+  double low_factor = 1, high_factor = 1;
+  bool validated = false;
+  std::string tensor_parallel_option;
+  std::string source;
+  std::vector<std::string> remarks;
+
+  static Result<StepParameters> load(std::string_view engine, const catalog::Gpu& gpu,
+                                     double bits_per_weight);
+  // One all-reduce of so many bytes among that many cards.
+  double all_reduce_seconds(int64_t ranks, double bytes) const;
+
+ private:
+  // [ln bytes, ln seconds] by ranks.
+  std::vector<std::pair<int64_t, std::vector<std::pair<double, double>>>> all_reduce_;
+};
+
+}  // namespace vramwise::workload
