@@ -15,6 +15,7 @@
 #include "apps/cli/output.h"
 #include "apps/cli/plan_file.h"
 #include "apps/cli/question.h"
+#include "apps/cli/simulation.h"
 #include "apps/cli/verify.h"
 #include "apps/cli/watch.h"
 #include "base/text.h"
@@ -27,13 +28,14 @@
 namespace vramwise::cli {
 namespace {
 
-int answer_question(const Question& question, const Output& output) {
+int answer_question(const Question& question, const Output& output, const Pictures& pictures) {
   auto request = build_request(question);
   if (!request) return show_error(request.error(), output);
   if (output.print_request) {
     std::cout << json::dump(*request, 2) << "\n";
     return 0;
   }
+  if (question.ask == "simulate") return run_simulation(*request, output, pictures);
   const json::Value answer = api::handle_value(*request);
   if (!question.save.empty() && answer.find("error") == nullptr) {
     if (auto saved = save_plan(question.save, *request, answer); !saved) {
@@ -96,6 +98,7 @@ constexpr const char* kExamples =
     "      --tensor-parallel-size 2 --max-model-len 32768 --kv-cache-dtype fp8\n"
     "  vramwise explain ./config.json --gpu a100-sxm4-80 --count 2\n"
     "  vramwise inspect deepseek-v3\n"
+    "  vramwise simulate llama-3.1-8b --gpu h100-sxm --lengths chat --ttft 1s --tpot 50ms\n"
     "  vramwise doctor;  vramwise models --gpu local\n"
     "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
     "3 input; 4 unknown name; 70 a bug of ours; 130 interrupted.\n";
@@ -138,7 +141,9 @@ int run(int argc, char** argv) {
       ->group("Output");
   std::string max_of = "context";
   asks[4]
-      ->add_option("--of", max_of, "context, concurrency, batch, lora or weights (default context)")
+      ->add_option("--of", max_of,
+                   "context, concurrency, batch, lora, weights; rate or users under a promise\n"
+                   "(default context)")
       ->type_name("WHAT")
       ->group("Question");
   int max_count = 0;
@@ -147,6 +152,16 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 64))
       ->type_name("N")
       ->group("Question");
+
+  Pictures pictures;
+  asks[7]
+      ->add_option("--svg", pictures.svg, "write occupancy over time as a picture")
+      ->type_name("FILE")
+      ->group("Output");
+  asks[7]
+      ->add_option("--html", pictures.html, "the same as a page with all figures")
+      ->type_name("FILE")
+      ->group("Output");
 
   VerifyCommand verify(app, output);
 
@@ -234,7 +249,7 @@ int run(int argc, char** argv) {
                 << " MODEL …, or --request FILE\n  help: vramwise catalog models\n";
       return kUsage;
     }
-    return answer_question(questions[i], output);
+    return answer_question(questions[i], output, pictures);
   }
   if (verify.parsed()) return verify.run(launch_line);
   if (catalog->parsed()) {

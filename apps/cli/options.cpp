@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "apps/cli/load_options.h"
 #include "apps/cli/sizes.h"
 #include "base/text.h"
 #include "json/parse.h"
@@ -113,6 +114,30 @@ constexpr std::array kOptions = {
                  part(r, "workload").set("concurrency", n);
                  return true;
                }},
+    OptionSpec{
+        "-l,--lengths", "NAME|FILE", "Load",
+        "lengths of requests: a preset (vramwise catalog workloads) or a trace, CSV or JSON\n"
+        "Lines (own format, Azure, BurstGPT, Mooncake, vllm bench)",
+        false, apply_lengths},
+    OptionSpec{"--columns", "prompt=A,output=B", "Load", "columns of a CSV of any other kind",
+               false, apply_columns},
+    OptionSpec{"--rate", "N", "Load", "requests arriving a second (Poisson)", false, apply_rate},
+    OptionSpec{"--users", "N[,think=TIME]", "Load", "people with one request at a time instead",
+               false, apply_users},
+    OptionSpec{"--replay", "SPEED", "Load",
+               "arrivals as the trace recorded them; 2 = twice as fast", false, apply_replay},
+    OptionSpec{"--ttft", "TIME", "Load", "promise: first token within, 1s or 500ms", false,
+               apply_ttft},
+    OptionSpec{"--tpot", "TIME", "Load", "promise: mean time of each further token", false,
+               apply_tpot},
+    OptionSpec{"--share", "P", "Load", "requests that must keep the promise (default 95%)", false,
+               apply_share},
+    OptionSpec{"--price", "USD", "Load",
+               "what the machine costs an hour (default: the catalog's offers)", false,
+               apply_price},
+    OptionSpec{"--requests", "N", "Load", "length of a simulation (default 20,000)", false,
+               apply_count},
+    OptionSpec{"--seed", "N", "Load", "of the random numbers (default 1)", false, apply_seed},
     OptionSpec{"-e,--engine", "NAME", "Engine",
                "vllm, llama.cpp, sglang, trtllm, ollama, transformers (default vllm)", false,
                [](Value& r, const std::string& v, std::string_view) {

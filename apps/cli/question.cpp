@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/load_options.h"
 #include "apps/cli/options.h"
 #include "host/files.h"
 #include "host/machine/local_hardware.h"
@@ -48,6 +49,7 @@ Result<json::Value> build_request(const Question& question) {
     }
   }
   if (question.tensors) request.set("tensors", true);
+  TRY(read_trace_file(request));
   host::SourceOptions sources;
   sources.offline = question.offline;
   TRY(host::resolve_sources(request, sources));

@@ -6,6 +6,7 @@
 #include "api/answer.h"
 #include "api/emit.h"
 #include "api/line.h"
+#include "api/load_decisions.h"
 #include "api/simulate.h"
 #include "api/tensors.h"
 #include "api/verify.h"
@@ -28,10 +29,19 @@ Result<Value> ask_plan(const json::Reader& request, const Value& id) {
   // Changes are planned again one by one; who only wants the verdict (a slider being moved) goes
   // without.
   TRY_ASSIGN(const bool levers, request.boolean_or({"levers"}, true));
-  TRY_ASSIGN(const plan::Plan plan,
+  TRY_ASSIGN(plan::Plan plan,
              plan::make_plan(question, levers ? plan::Levers::search : plan::Levers::skip));
+  Value load;
+  if (has_load(request)) {
+    TRY_ASSIGN(load, add_load(request, plan));
+  }
   TRY_ASSIGN(const auto emit, request.optional_string({"emit"}));
   Value answer = plan_answer(id, plan);
+  if (!load.is_null()) {
+    Value* block = answer.find("workload");
+    if (block == nullptr) block = &answer.set("workload", Value::object());
+    for (json::Member& member : load.as_object()) block->set(member.key, std::move(member.value));
+  }
   if (emit) {
     TRY_ASSIGN(Value manifest, manifest_block(plan, *emit));
     answer.set("manifest", std::move(manifest));

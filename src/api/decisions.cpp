@@ -3,6 +3,7 @@
 
 #include "api/answer.h"
 #include "api/asks.h"
+#include "api/load_decisions.h"
 #include "base/text.h"
 #include "plan/bounds.h"
 #include "plan/choices.h"
@@ -55,6 +56,12 @@ std::string counted_card(const plan::GpuChoice& choice) {
 
 Result<Value> ask_max(const json::Reader& request, const Value& id) {
   TRY_ASSIGN(const auto name, request.optional_string({"of"}));
+  if (name && (*name == "rate" || *name == "users")) {
+    Value answer = answer_head(id);
+    TRY_ASSIGN(Value load, max_of_load(request, *name));
+    for (json::Member& member : load.as_object()) answer.set(member.key, std::move(member.value));
+    return answer;
+  }
   TRY_ASSIGN(const plan::Of of, plan::of_from_name(name.value_or("context")));
   TRY_ASSIGN(const plan::Request question, plan::read_request(request));
   TRY_ASSIGN(const plan::Resolved resolved, plan::resolve(question));
@@ -113,9 +120,34 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
       options.only.push_back(std::move(gpu));
     }
   }
-  TRY_ASSIGN(const plan::GpuSearch search, plan::find_gpus(resolved, options));
+  TRY_ASSIGN(plan::GpuSearch search, plan::find_gpus(resolved, options));
   Value block = Value::object();
   std::string sentence;
+  // With a load and a promise the order is by what a million tokens cost.
+  std::vector<ChoiceCost> costs;
+  if (has_load(request) && request.has("slo")) {
+    TRY_ASSIGN(costs, cost_choices(request, resolved, search.choices));
+    std::vector<size_t> order(costs.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      const ChoiceCost& x = costs[a];
+      const ChoiceCost& y = costs[b];
+      // Simulated ones first, then screened ones, then those of which no cost is known.
+      const auto rank = [](const ChoiceCost& c) {
+        return c.usd_per_million <= 0 ? 2 : c.screening ? 1 : 0;
+      };
+      if (rank(x) != rank(y)) return rank(x) < rank(y);
+      return x.usd_per_million < y.usd_per_million;
+    });
+    std::vector<plan::GpuChoice> sorted;
+    std::vector<ChoiceCost> sorted_costs;
+    for (const size_t i : order) {
+      sorted.push_back(std::move(search.choices[i]));
+      sorted_costs.push_back(costs[i]);
+    }
+    search.choices = std::move(sorted);
+    costs = std::move(sorted_costs);
+  }
   const auto cheapest = std::find_if(search.choices.begin(), search.choices.end(),
                                      [](const plan::GpuChoice& c) { return c.price.has_value(); });
   if (search.choices.empty()) {
@@ -133,10 +165,27 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
   } else {
     sentence = "Smallest that holds it: " + counted_card(search.choices.front());
   }
+  if (!costs.empty() && costs[0].usd_per_million > 0 && !costs[0].screening) {
+    sentence = "Cheapest by the million answer tokens: " + counted_card(search.choices[0]) +
+               " at $" + format_fixed(costs[0].usd_per_million, 2) + " (" +
+               format_fixed(costs[0].rate, costs[0].rate < 10 ? 2 : 1) +
+               " requests/s within the promise, " + search.choices[0].price->offer + " at $" +
+               format_fixed(search.choices[0].price->usd_per_hour, 2) + " an hour, price of " +
+               search.choices[0].price->date + ")";
+  }
   block.set("answer", sentence);
   block.set("plans_tried", search.tried);
   Value list = Value::array();
-  for (const plan::GpuChoice& choice : search.choices) list.push(choice_block(choice));
+  for (size_t i = 0; i < search.choices.size(); ++i) {
+    Value item = choice_block(search.choices[i]);
+    if (i < costs.size() && costs[i].usd_per_million > 0) {
+      item.set("usd_per_million_output_tokens", costs[i].usd_per_million);
+      item.set("rate_per_second", costs[i].rate);
+      item.set("screening", costs[i].screening);
+      item.set("validated", costs[i].validated);
+    }
+    list.push(std::move(item));
+  }
   block.set("choices", std::move(list));
   Value answer = answer_head(id);
   answer.set("gpus", std::move(block));

@@ -95,6 +95,11 @@ int exit_status(const json::Value& answer) {
     const bool failed = status != nullptr && starts_with(status->as_string(), "failed");
     return failed || (agrees != nullptr && !agrees->as_boolean()) ? 1 : 0;
   }
+  // A promise that is not kept is a no.
+  if (const json::Value* simulated = answer.find("simulate")) {
+    const json::Value* meets = simulated->find("meets");
+    return meets != nullptr && !meets->as_boolean() ? 1 : 0;
+  }
   const json::Value* outcome = answer.find("outcome");
   if (outcome == nullptr) return 0;
   const std::string& word = outcome->as_string();

@@ -199,6 +199,7 @@ std::string limiting(const Question& q, const workload::Run& run) {
   const double seconds = std::max(m.seconds(), 1e-12);
   const double rate = double(m.finished()) / seconds;
   const workload::OpenLoop loop = workload::open_loop(q.lengths.sample(), q.line(), rate);
+  if (!q.has_slo && loop.load < 0.85) return "nothing yet";
   return loop.prefill_share > loop.load / 2 ? "prefill compute" : "decode bandwidth";
 }
 

@@ -36,7 +36,8 @@ Result<workload::Goodput> likely_rate(const workload::Question& question,
 
 // Arrivals of that rate in the shape that the question asks for.
 workload::Arrivals arrivals_at(const workload::Question& question, double rate);
-// "prefill compute", "decode bandwidth", "kv_cache", "max_sequences": what a higher rate runs into.
+// "prefill compute", "decode bandwidth", "kv_cache", "max_sequences": what a higher rate runs into;
+// "nothing yet" at a rate that the server takes with ease.
 std::string limiting(const workload::Question& question, const workload::Run& run);
 
 }  // namespace vramwise::api

@@ -193,7 +193,7 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     sentence += "; $" + format_fixed(cost.find("usd_per_million_output_tokens")->as_double(), 2) +
                 " per million answer tokens";
   }
-  sentence += "; limited by " + limit;
+  if (limit != "nothing yet") sentence += "; limited by " + limit;
   if (run.stopped) sentence = "Stopped early, so far: " + sentence;
   block.set("answer", sentence);
   block.set("limited_by", limit);
@@ -246,6 +246,9 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     if (q.slo.ttft < workload::kNever) slo.set("ttft_seconds", q.slo.ttft);
     if (q.slo.tpot < workload::kNever) slo.set("tpot_seconds", q.slo.tpot);
     slo.set("quantile", q.slo.quantile);
+    // Asked for a rate: does it keep the promise? Asked for the rate: is there one?
+    const double within = double(m.within_slo()) / double(std::max<int64_t>(1, m.requests()));
+    block.set("meets", q.arrivals ? within >= q.slo.quantile : rate > 0);
     slo.set("share", rounded(double(m.within_slo()) / double(std::max<int64_t>(1, m.requests()))));
     if (q.slo.ttft < workload::kNever) {
       slo.set("ttft_share", rounded(m.ttft().share_below(q.slo.ttft), 1e4));
@@ -316,6 +319,11 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
     Value engine = Value::object();
     engine.set("name", q.plan->resolved.engine->name());
     answer.set("engine", std::move(engine));
+  }
+  if (run.whole) {
+    q.notes.warn("short_load",
+                 "fewer than 100 requests: everything counts, the empty start and the "
+                 "drain included");
   }
   answer.set("simulate", simulate_block(q, asked, run, saturation, line));
   if (q.plan) q.notes.append(q.plan->assessment.notes);

@@ -126,7 +126,7 @@ Result<Of> of_from_name(std::string_view name) {
   return fail(
       Error(ErrorCode::not_found, "cannot search for '" + std::string(name.substr(0, 60)) + "'")
           .at("of")
-          .hint("of: " + join(known, ", ")));
+          .hint("of: " + join(known, ", ") + "; with the lengths of requests also rate, users"));
 }
 
 Result<Bound> find_bound(const Resolved& resolved, Of of) {

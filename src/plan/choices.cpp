@@ -36,6 +36,11 @@ void mark_pareto(std::vector<GpuChoice>& choices) {
 
 }  // namespace
 
+Resolved with_choice(const Resolved& resolved, const GpuChoice& choice) {
+  const auto gpu = catalog::find_gpu(choice.gpu);
+  return gpu ? with_cards(resolved, *gpu, choice.count, choice.layout) : resolved;
+}
+
 Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& options) {
   GpuSearch search;
   const PriceList prices;

@@ -40,6 +40,9 @@ struct GpuSearchOptions {
 
 Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& options);
 
+// The question on the cards of a choice.
+Resolved with_choice(const Resolved& resolved, const GpuChoice& choice);
+
 // A model of the catalog that a machine holds.
 struct ModelChoice {
   std::string model;

@@ -22,6 +22,13 @@ std::string dollars(const Value& choice) {
              : std::string("-");
 }
 
+// What a million answer tokens cost; "~" by formula alone.
+std::string million(const Value& choice) {
+  if (choice.find("usd_per_million_output_tokens") == nullptr) return "-";
+  return (member(choice, "screening").as_boolean() ? "~" : "") +
+         format_fixed(member(choice, "usd_per_million_output_tokens").as_double(), 2);
+}
+
 }  // namespace
 
 std::string max_text(const Value& answer, const Style& style) {
@@ -29,6 +36,9 @@ std::string max_text(const Value& answer, const Style& style) {
   std::string out = answer_line(block, style);
   if (block.find("explanation") != nullptr) {
     out += "  " + wrap("one more: " + text(block, "explanation"), style.width, 4, 2) + "\n";
+  }
+  if (block.find("caveat") != nullptr) {
+    out += paint(style, Ink::yellow, "! ") + wrap(text(block, "caveat"), style.width, 2, 2) + "\n";
   }
   if (const Value* plan = block.find("plan")) {
     out += "\n" + to_text(*plan, style);
@@ -41,29 +51,44 @@ std::string gpus_text(const Value& answer, const Style& style) {
   std::string out = answer_line(block, style);
   const json::Array& choices = member(block, "choices").as_array();
   if (choices.empty()) return out;
-  Table table({{"GPU", Align::left, 0},
-               {"n", Align::right, 0},
-               {"layout", Align::left, 3},
-               {"users", Align::right, 0},
-               {"GiB taken", Align::right, 2},
-               {"GiB free", Align::right, 1},
-               {"$/h", Align::right, 0},
-               {"offer", Align::left, 4},
-               {"of", Align::left, 5}});
+  const bool costs = std::any_of(choices.begin(), choices.end(), [](const Value& choice) {
+    return choice.find("usd_per_million_output_tokens") != nullptr;
+  });
+  std::vector<Column> columns = {{"GPU", Align::left, 0},        {"n", Align::right, 0},
+                                 {"layout", Align::left, 3},     {"users", Align::right, 0},
+                                 {"GiB taken", Align::right, 2}, {"GiB free", Align::right, 1},
+                                 {"$/h", Align::right, 0}};
+  if (costs) columns.push_back({"$/M tokens", Align::right, 0});
+  columns.push_back({"offer", Align::left, 4});
+  columns.push_back({"of", Align::left, 5});
+  Table table(std::move(columns));
   // The page shows everything; a terminal the front and what is close to it.
   size_t shown = 0;
   const size_t most = style.verbosity > 0 ? choices.size() : 25;
   for (const Value& choice : choices) {
     if (shown++ >= most) break;
-    table.add({(member(choice, "pareto").as_boolean() ? "* " : "  ") + text(choice, "gpu"),
-               format_integer(integer(choice, "count")), text(choice, "layout"),
-               choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
-               format_gib(Bytes(integer(choice, "taken_bytes")), 1),
-               format_gib(Bytes(integer(choice, "free_bytes")), 1), dollars(choice),
-               text(choice, "offer"), text(choice, "price_date")});
+    std::vector<std::string> cells = {
+        (member(choice, "pareto").as_boolean() ? "* " : "  ") + text(choice, "gpu"),
+        format_integer(integer(choice, "count")),
+        text(choice, "layout"),
+        choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
+        format_gib(Bytes(integer(choice, "taken_bytes")), 1),
+        format_gib(Bytes(integer(choice, "free_bytes")), 1),
+        dollars(choice)};
+    if (costs) cells.push_back(million(choice));
+    cells.push_back(text(choice, "offer"));
+    cells.push_back(text(choice, "price_date"));
+    table.add(std::move(cells));
   }
   out += "\n" + table.draw(style);
   out += "\n* no other choice costs less and serves as many users\n";
+  if (costs) {
+    out += wrap(
+               "$/M tokens: per million answer tokens at the highest rate within the promise; ~ by "
+               "formula, not simulated",
+               style.width, 2) +
+           "\n";
+  }
   if (choices.size() > most) {
     out +=
         paint(style, Ink::dim, format_integer(int64_t(choices.size() - most)) + " more with -v") +

@@ -248,6 +248,7 @@ std::string plan_text(const Value& answer, const Style& style) {
   std::string out = head(answer, style);
   add_components(out, answer, style);
   add_capacity(out, answer, style);
+  out += load_lines(member(answer, "workload"), style);
   add_levers(out, answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {

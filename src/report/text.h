@@ -34,6 +34,11 @@ std::string models_text(const json::Value& answer, const Style& style);
 std::string compare_text(const json::Value& answer, const Style& style);
 // A simulated load: rate, users, occupancy over time, latency, cost.
 std::string simulate_text(const json::Value& answer, const Style& style);
+// What the "workload" block of a plan says about lengths and users; empty without.
+std::string load_lines(const json::Value& workload, const Style& style);
+// Occupancy over time of a simulated load, for a file.
+std::string occupancy_svg(const json::Value& answer);
+std::string occupancy_html(const json::Value& answer);
 // verify: a log beside its plan.
 std::string verify_text(const json::Value& answer, const Style& style);
 // check: whether saved plans still hold.

@@ -146,6 +146,7 @@ class JumpEngine {
   double now_ = 0;
   double previous_start_ = -1;  // start of the last executed step
   double next_arrival_ = kNever;
+  Cause last_cause_ = Cause::none;  // what last held the queue back
 
   int64_t clock_ = 0;          // steps run
   int64_t clock_residue_ = 0;  // clock modulo block size
@@ -308,7 +309,7 @@ bool JumpEngine::stretch() {
   if (waiting_ > 0) {
     const Cause cause = head_blocked(n);
     if (cause == Cause::none) return false;
-    at(waiting_head_).cause = cause;
+    last_cause_ = cause;
   }
   const double first = time_.step(n, context_, 0, 0);
   const double slope = time_.per_context_token * double(n);
@@ -436,7 +437,7 @@ int64_t JumpEngine::evict_until(int64_t& need_decodes, int64_t& need_part, int64
       --decodes;
     }
     stop_running(victim);
-    slot.cause = Cause::memory;
+    last_cause_ = Cause::memory;
     wait_first(victim);
     if (meter_ != nullptr) meter_->eviction();
   }
@@ -466,16 +467,16 @@ void JumpEngine::step() {
       const int64_t known = head.known();
       const int64_t tokens = std::min(known, budget);
       if (running_ >= s_.max_sequences) {
-        head.cause = Cause::sequences;
+        last_cause_ = Cause::sequences;
         break;
       }
       if (budget <= 0 || (!s_.chunked_prefill && known > budget)) {
-        head.cause = Cause::budget;
+        last_cause_ = Cause::budget;
         break;
       }
       const int64_t water = running_ > 0 ? s_.watermark_blocks : 0;
       if (blocks_for(s_.reserve_full_prompt ? known : tokens) + water > free_) {
-        head.cause = Cause::memory;
+        last_cause_ = Cause::memory;
         break;
       }
       const int32_t i = pop_waiting();
@@ -486,6 +487,7 @@ void JumpEngine::step() {
       if (head.admit < 0) {
         head.admit = now_;
         head.waited = head.request.time <= previous_start_;
+        if (head.waited) head.cause = last_cause_;
       }
       run_last(i);
       admitted_.emplace_back(i, tokens);

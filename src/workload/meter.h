@@ -61,8 +61,9 @@ struct Piece {
 
 class Meter {
  public:
-  // `warm_requests` have to arrive and `warm_steps` to pass before anything counts. `blocks` is the
-  // pool, `token_top` the end of the scale of tokens held (0: the pool).
+  // `warm_requests` have to arrive and `warm_steps` to pass before anything counts; negative: the
+  // whole run counts, drain included. `blocks` is the pool, `token_top` the end of the scale of
+  // tokens held (0: the pool).
   Meter(int64_t blocks, int64_t block_tokens, int64_t max_sequences, int64_t warm_requests,
         int64_t warm_steps, SloTarget slo, double token_top = 0);
 
@@ -92,7 +93,10 @@ class Meter {
   }
   // Before a step or stretch: has the load become steady, is it over?
   void look(int64_t arrived, int64_t steps, bool draining, double now) {
-    if (draining) {
+    if (warm_requests_ < 0) {
+      measuring_ = true;
+      if (measure_start_ < 0) measure_start_ = 0;
+    } else if (draining) {
       if (measuring_) measure_end_ = now;
       measuring_ = false;
     } else if (!measuring_ && arrived >= warm_requests_ && steps >= warm_steps_) {

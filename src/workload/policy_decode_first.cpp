@@ -89,7 +89,7 @@ class DecodeFirst final : public StepBase {
   void admit_waiting(int64_t& budget) {
     while (!waiting_.empty()) {
       Job* job = waiting_.front();
-      const auto blocked = [&](Cause cause) { job->cause = cause; };
+      const auto blocked = [&](Cause cause) { last_cause_ = cause; };
       if (budget <= 0) return blocked(Cause::budget);
       if (int64_t(running_.size()) >= s_.max_sequences) return blocked(Cause::sequences);
       hits_.clear();

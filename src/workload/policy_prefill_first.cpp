@@ -90,30 +90,30 @@ class PrefillFirst final : public StepBase {
     while (!waiting_.empty()) {
       Job* job = waiting_.front();
       if (int64_t(running_.size()) >= s_.max_sequences) {
-        job->cause = Cause::sequences;
+        last_cause_ = Cause::sequences;
         return;
       }
       if (budget <= 0 || chunk <= 0) {
-        job->cause = Cause::budget;
+        last_cause_ = Cause::budget;
         return;
       }
       const int64_t answer = std::min(asked(*job) - job->generated, kClipMaxNewTokens);
       const double charge = double(job->known() + answer + s_.block_tokens);
       // An empty server takes whoever comes.
       if (charge > free_tokens && !running_.empty()) {
-        job->cause = Cause::memory;
+        last_cause_ = Cause::memory;
         return;
       }
       int64_t tokens = std::min(job->known(), chunk);
       if (tokens > budget) {
         if (!scheduled_.empty()) {
-          job->cause = Cause::budget;
+          last_cause_ = Cause::budget;
           return;
         }
         tokens = budget;
       }
       if (!grow(*job, tokens)) {
-        job->cause = Cause::memory;
+        last_cause_ = Cause::memory;
         return;
       }
       admit(*job);

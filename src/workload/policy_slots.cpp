@@ -32,7 +32,7 @@ class Slots final : public StepBase {
       Job* job = waiting_.front();
       // A first token needs a first cell.
       if (s_.unified && free_ <= 0) {
-        job->cause = Cause::memory;
+        last_cause_ = Cause::memory;
         break;
       }
       admit(*job);
@@ -40,7 +40,7 @@ class Slots final : public StepBase {
       running_.push_back(job);
     }
     if (!waiting_.empty() && int64_t(running_.size()) >= s_.max_sequences) {
-      waiting_.front()->cause = Cause::sequences;
+      last_cause_ = Cause::sequences;
     }
     int64_t budget = s_.batch_tokens;
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {

@@ -55,11 +55,16 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   if (arrivals.kind == Arrivals::Kind::closed) {
     requests = std::max(requests, 4 * arrivals.users);
   }
-  const int64_t steps = std::min<int64_t>(warm_steps(*setup.lengths), 200000);
+  int64_t steps = std::min<int64_t>(warm_steps(*setup.lengths), 200000);
+  // A recording is over when it is over: the warm-up must not eat it.
+  if (arrivals.kind == Arrivals::Kind::trace) steps = 0;
+  // Fewer requests than it takes to get steady are measured whole.
+  const bool whole = requests < 100;
   const auto meter = [&] {
-    return Meter(s.blocks, s.block_tokens, s.max_sequences, requests / 10, steps, setup.slo);
+    return Meter(s.blocks, s.block_tokens, s.max_sequences, whole ? -1 : requests / 10, steps,
+                 setup.slo);
   };
-  Run run{meter(), {}, {}, {}, {}, {}, 0, false};
+  Run run{meter(), {}, {}, {}, {}, {}, 0, false, whole};
   std::vector<double> occupancy, ttft, throughput;
   for (int64_t r = 0; r < replications; ++r) {
     Meter one = meter();

@@ -42,6 +42,7 @@ struct Run {
   Figure occupancy_p99, ttft_p99, throughput;
   int64_t replications = 0;
   bool stopped = false;
+  bool whole = false;  // too short for a warm-up: everything was measured, drain included
 };
 
 Result<Run> run_load(const Setup& setup, const Arrivals& arrivals);

@@ -52,7 +52,7 @@ void StepBase::evict(Job* job) {
   job->computed = 0;
   job->indexed = 0;
   job->decoding = false;
-  job->cause = Cause::memory;
+  last_cause_ = Cause::memory;
   ++job->preemptions;
   ++totals_.preemptions;
   if (meter_ != nullptr) meter_->eviction();

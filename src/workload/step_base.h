@@ -64,6 +64,7 @@ class StepBase {
     if (job.admit >= 0) return;
     job.admit = now_;
     job.waited = job.request.time <= previous_start_;
+    if (job.waited) job.cause = last_cause_;
   }
   // Takes everything from a running job and puts it in front of the queue. The caller has taken it
   // out of running_.
@@ -80,6 +81,7 @@ class StepBase {
   Totals totals_;
   double now_ = 0;
   double previous_start_ = -1;
+  Cause last_cause_ = Cause::none;  // what last held the queue back
   std::vector<Job*> running_;
   std::deque<Job*> waiting_;
   std::vector<Scheduled> scheduled_;

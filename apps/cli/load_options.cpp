@@ -1,0 +1,181 @@
+#include "apps/cli/load_options.h"
+
+#include "base/text.h"
+#include "host/files.h"
+#include "host/model_source.h"
+
+namespace vramwise::cli {
+namespace {
+
+using json::Value;
+
+// Traces of a month's traffic are below this; beyond, take a part.
+constexpr int64_t kTraceLimit = int64_t{2} << 30;
+
+Value& part(Value& object, std::string_view name) {
+  Value* found = object.find(name);
+  return found != nullptr ? *found : object.set(name, Value::object());
+}
+
+Result<double> number(std::string_view text, std::string_view flag, std::string_view what) {
+  const auto n = parse_number(text);
+  if (!n || *n < 0) {
+    return fail(Error(ErrorCode::invalid_input,
+                      "'" + std::string(text.substr(0, 40)) + "' is not " + std::string(what))
+                    .at(std::string(flag)));
+  }
+  return *n;
+}
+
+Result<int64_t> whole(std::string_view text, std::string_view flag) {
+  const auto n = parse_integer(text);
+  if (!n || *n < 0) {
+    return fail(Error(ErrorCode::invalid_input,
+                      "'" + std::string(text.substr(0, 40)) + "' is not a whole number")
+                    .at(std::string(flag)));
+  }
+  return *n;
+}
+
+}  // namespace
+
+Result<double> parse_seconds(std::string_view text, std::string_view flag) {
+  double scale = 1;
+  std::string_view digits = text;
+  if (ends_with(text, "ms")) {
+    scale = 1e-3;
+    digits.remove_suffix(2);
+  } else if (ends_with(text, "s")) {
+    digits.remove_suffix(1);
+  }
+  TRY_ASSIGN(const double n, number(trim(digits), flag, "a time (1s, 50ms)"));
+  return n * scale;
+}
+
+Result<bool> apply_lengths(Value& request, const std::string& value, std::string_view) {
+  Value& load = part(request, "workload");
+  if (host::looks_like_path(value)) {
+    part(load, "trace").set("path", value);
+    return true;
+  }
+  Value lengths = Value::object();
+  lengths.set("kind", "preset");
+  lengths.set("name", value);
+  load.set("lengths", std::move(lengths));
+  return true;
+}
+
+Result<bool> apply_columns(Value& request, const std::string& value, std::string_view flag) {
+  Value columns = Value::object();
+  for (const std::string_view pair : split(value, ',')) {
+    const size_t equals = pair.find('=');
+    const std::string_view key = pair.substr(0, equals);
+    if (equals == std::string_view::npos ||
+        (key != "prompt" && key != "output" && key != "arrival")) {
+      return fail(Error(ErrorCode::invalid_input,
+                        "'" + value.substr(0, 60) + "' names no columns of a trace")
+                      .at(std::string(flag))
+                      .hint("write --columns prompt=NAME,output=NAME[,arrival=NAME]"));
+    }
+    columns.set(key, pair.substr(equals + 1));
+  }
+  part(part(request, "workload"), "trace").set("columns", std::move(columns));
+  return true;
+}
+
+Result<bool> apply_rate(Value& request, const std::string& value, std::string_view flag) {
+  std::string_view digits = value;
+  if (ends_with(digits, "/s")) digits.remove_suffix(2);
+  TRY_ASSIGN(const double rate, number(digits, flag, "a rate of requests a second"));
+  Value arrivals = Value::object();
+  arrivals.set("kind", "poisson");
+  arrivals.set("rate_per_second", rate);
+  part(request, "workload").set("arrivals", std::move(arrivals));
+  return true;
+}
+
+Result<bool> apply_users(Value& request, const std::string& value, std::string_view flag) {
+  // "64" or "64,think=20s"
+  const auto parts = split(value, ',');
+  TRY_ASSIGN(const int64_t users, whole(parts[0], flag));
+  Value arrivals = Value::object();
+  arrivals.set("kind", "closed");
+  arrivals.set("users", users);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (!starts_with(parts[i], "think=")) {
+      return fail(Error(ErrorCode::invalid_input, "'" + value.substr(0, 60) + "' is not understood")
+                      .at(std::string(flag))
+                      .hint("write --users 64 or --users 64,think=20s"));
+    }
+    TRY_ASSIGN(const double think, parse_seconds(parts[i].substr(6), flag));
+    arrivals.set("think_seconds", think);
+  }
+  part(request, "workload").set("arrivals", std::move(arrivals));
+  return true;
+}
+
+Result<bool> apply_replay(Value& request, const std::string& value, std::string_view flag) {
+  TRY_ASSIGN(const double speedup, number(value, flag, "a speed (1 = as recorded)"));
+  Value arrivals = Value::object();
+  arrivals.set("kind", "trace");
+  arrivals.set("speedup", speedup);
+  part(request, "workload").set("arrivals", std::move(arrivals));
+  return true;
+}
+
+Result<bool> apply_ttft(Value& request, const std::string& value, std::string_view flag) {
+  TRY_ASSIGN(const double seconds, parse_seconds(value, flag));
+  part(request, "slo").set("ttft_seconds", seconds);
+  return true;
+}
+
+Result<bool> apply_tpot(Value& request, const std::string& value, std::string_view flag) {
+  TRY_ASSIGN(const double seconds, parse_seconds(value, flag));
+  part(request, "slo").set("tpot_seconds", seconds);
+  return true;
+}
+
+Result<bool> apply_share(Value& request, const std::string& value, std::string_view flag) {
+  std::string_view digits = value;
+  const bool percent = ends_with(digits, "%");
+  if (percent) digits.remove_suffix(1);
+  TRY_ASSIGN(const double share, number(digits, flag, "a share (95%, 0.95)"));
+  part(request, "slo").set("quantile", percent || share > 1 ? share / 100 : share);
+  return true;
+}
+
+Result<bool> apply_price(Value& request, const std::string& value, std::string_view flag) {
+  std::string_view digits = value;
+  if (starts_with(digits, "$")) digits.remove_prefix(1);
+  TRY_ASSIGN(const double usd, number(digits, flag, "a price in USD an hour"));
+  request.set("price_per_hour", usd);
+  return true;
+}
+
+Result<bool> apply_count(Value& request, const std::string& value, std::string_view flag) {
+  TRY_ASSIGN(const int64_t n, whole(value, flag));
+  request.set("count", n);
+  return true;
+}
+
+Result<bool> apply_seed(Value& request, const std::string& value, std::string_view flag) {
+  TRY_ASSIGN(const int64_t n, whole(value, flag));
+  request.set("seed", n);
+  return true;
+}
+
+Result<bool> read_trace_file(Value& request) {
+  Value* load = request.find("workload");
+  Value* trace = load != nullptr ? load->find("trace") : nullptr;
+  const Value* path = trace != nullptr ? trace->find("path") : nullptr;
+  if (path == nullptr || trace->find("text") != nullptr) return true;
+  const std::string file = path->as_string();
+  TRY_ASSIGN(std::string text, host::read_file(file, kTraceLimit));
+  const size_t slash = file.find_last_of('/');
+  trace->set("name", slash == std::string::npos ? file : file.substr(slash + 1));
+  trace->set("text", std::move(text));
+  trace->erase("path");
+  return true;
+}
+
+}  // namespace vramwise::cli

@@ -1,0 +1,265 @@
+#include "workload/load.h"
+
+#include <gtest/gtest.h>
+
+#include "json/parse.h"
+#include "workload/jump_engine.h"
+#include "workload/occupancy.h"
+#include "workload/run.h"
+#include "workload/step_engine.h"
+
+namespace vramwise::workload {
+namespace {
+
+Result<Lengths> lengths_of(std::string_view text) {
+  const auto value = json::parse(text, "t");
+  Notes notes;
+  return Lengths::read(json::Reader(*value, "t"), nullptr, notes);
+}
+
+Result<Arrivals> arrivals_of(std::string_view text) {
+  const auto value = json::parse(text, "t");
+  return Arrivals::read(json::Reader(*value, "t"));
+}
+
+TEST(Lengths, ALognormalHasItsQuantiles) {
+  const auto l = lengths_of(
+      R"({"kind":"lognormal","prompt":{"p50":1020,"p95":4083},"output":{"p50":129,"p95":451}})");
+  ASSERT_TRUE(l) << l.error().message;
+  EXPECT_NEAR(double(l->quantile_prompt(0.5)), 1020, 2);
+  EXPECT_NEAR(double(l->quantile_prompt(0.95)), 4083, 10);
+  EXPECT_NEAR(double(l->quantile_output(0.95)), 451, 2);
+}
+
+TEST(Lengths, CorrelationIsSpearmans) {
+  const auto l = lengths_of(R"({"kind":"lognormal","prompt":{"p50":1020,"p95":4083},
+                                "output":{"p50":129,"p95":451},"correlation":-0.5})");
+  ASSERT_TRUE(l);
+  // Concordant halves of a normal pair: 1/2 + asin(r)/pi with r = 2 sin(pi rho / 6).
+  double both = 0;
+  for (const Pair& p : l->sample()) {
+    both += (p.prompt > 1020) == (p.output > 129) ? 1 : 0;
+  }
+  EXPECT_NEAR(both / double(l->sample().size()), 0.3267, 0.01);
+}
+
+TEST(Lengths, PresetsAreThereAndHaveTheirTracesTails) {
+  const auto chat = lengths_of(R"({"kind":"preset","name":"chat"})");
+  ASSERT_TRUE(chat) << chat.error().message;
+  EXPECT_EQ(chat->rows(), 19366);
+  // The trace's own figures: means 1154.7 and 211.1, p99 of the sum 4,259.
+  EXPECT_NEAR(chat->mean_prompt(), 1154.7, 25);
+  EXPECT_NEAR(chat->mean_output(), 211.1, 5);
+  EXPECT_NEAR(double(chat->quantile_total(0.99)), 4259, 130);
+  const auto missing = lengths_of(R"({"kind":"preset","name":"chatt"})");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+}
+
+TEST(Lengths, RefusesWhatIsNoDistribution) {
+  for (const char* text :
+       {R"({"kind":"uniform","prompt":[5,2],"output":[1,2]})",
+        R"({"kind":"lognormal","prompt":{"p50":10,"p95":5},"output":{"p50":1,"p95":2}})",
+        R"({"kind":"quantiles","prompt":[[0,1],[0.5,1]],"output":[[0,1],[1,2]]})",
+        R"({"kind":"quantiles","prompt":[[0,5],[0.5,3],[1,9]],"output":[[0,1],[1,2]]})",
+        R"({"kind":"samples","pairs":[]})", R"({"kind":"fixed","prompt":0,"output":1})",
+        R"({"kind":"bimodal"})", R"({"prompt":5})"}) {
+    EXPECT_FALSE(lengths_of(text)) << text;
+  }
+}
+
+TEST(Load, RatesAreKept) {
+  const Lengths fixed = Lengths::fixed(10, 2);
+  for (const char* text : {R"({"kind":"poisson","rate_per_second":20})",
+                           R"({"kind":"gamma","rate_per_second":20,"cv":3})",
+                           R"({"kind":"schedule","points":[[0,10],[1000,30]]})"}) {
+    SCOPED_TRACE(text);
+    const auto arrivals = arrivals_of(text);
+    ASSERT_TRUE(arrivals) << arrivals.error().message;
+    LoadSource source(fixed, *arrivals, nullptr, 20000, 3, 0);
+    double last = 0;
+    int64_t count = 0;
+    while (source.next_time() < kNever) {
+      const Arrival a = source.take();
+      EXPECT_GE(a.time, last);
+      EXPECT_EQ(a.id, count);
+      last = a.time;
+      ++count;
+    }
+    EXPECT_NEAR(double(count) / last, 20, 1.6);
+  }
+}
+
+TEST(Load, ASessionRepeatsAllBeforeIt) {
+  const Lengths fixed = Lengths::fixed(100, 50);
+  const auto arrivals = arrivals_of(
+      R"({"kind":"sessions","rate_per_second":1,"turns":{"mean":4},"think_seconds":5})");
+  ASSERT_TRUE(arrivals);
+  LoadSource source(fixed, *arrivals, nullptr, 500, 1, 0);
+  int64_t turns = 0;
+  int64_t later = 0;
+  while (source.next_time() < kNever) {
+    const Arrival a = source.take();
+    ++turns;
+    // Turn t has t prompts and t - 1 answers before it.
+    EXPECT_EQ((a.prompt - 100) % 150, 0);
+    later += a.prompt > 100 ? 1 : 0;
+    source.left(a, a.time + 1);
+  }
+  EXPECT_NEAR(double(turns) / 500, 4, 0.5);
+  EXPECT_GT(later, 0);
+}
+
+TEST(Load, ATurnOfATraceWaitsForTheOneBefore) {
+  const auto trace = read_trace(
+      "arrival_seconds,prompt_tokens,output_tokens,session\n0,10,5,a\n1,20,5,a\n2,7,5,b\n", "t");
+  ASSERT_TRUE(trace);
+  const Lengths fixed = Lengths::fixed(10, 5);
+  Arrivals arrivals;
+  arrivals.kind = Arrivals::Kind::trace;
+  LoadSource source(fixed, arrivals, &*trace, 100, 1, 0);
+  const Arrival first = source.take();
+  EXPECT_EQ(first.prompt, 10);
+  EXPECT_EQ(source.next_time(), 2);  // the second turn is held back
+  const Arrival other = source.take();
+  EXPECT_EQ(other.prompt, 7);
+  EXPECT_EQ(source.next_time(), kNever);
+  source.left(first, 30);
+  EXPECT_EQ(source.next_time(), 30);
+  EXPECT_EQ(source.take().prompt, 20);
+}
+
+// A closed loop by formula and by simulation: tokens held and throughput.
+TEST(Occupancy, FormulasAgreeWithTheSimulation) {
+  const auto l = lengths_of(
+      R"({"kind":"lognormal","prompt":{"p50":1020,"p95":4083},"output":{"p50":129,"p95":451}})");
+  ASSERT_TRUE(l);
+  workload::Setup setup;
+  setup.lengths = &*l;
+  setup.scheduler.blocks = 200000;
+  setup.scheduler.max_sequences = 64;
+  setup.time.fixed = 7.5e-3;
+  setup.time.per_decode = 1e-5;
+  setup.time.per_context_token = 52e-9;
+  setup.time.per_prefill_token = 32e-6;
+  setup.requests = 30000;
+  setup.replications = 1;
+  Arrivals closed;
+  closed.kind = Arrivals::Kind::closed;
+  closed.users = 64;
+  const auto run = run_load(setup, closed);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto loop = closed_loop(l->sample(), linear(setup.time, 64, l->mean_prompt()), 64, 0);
+  EXPECT_NEAR(loop.requests_per_second / run->throughput.value, 1, 0.03);
+  const Held one = held_by_one(l->sample());
+  for (const double p : {0.5, 0.95, 0.99}) {
+    EXPECT_NEAR(held_by(one, 64, p) / run->meter.held().quantile(p), 1, 0.08) << p;
+  }
+}
+
+TEST(Runs, AShortTraceIsMeasuredWhole) {
+  const auto trace =
+      read_trace("arrival_seconds,prompt_tokens,output_tokens\n0,100,50\n0.1,60,20\n3,50,5\n", "t");
+  ASSERT_TRUE(trace);
+  const Lengths fixed = Lengths::fixed(100, 50);
+  workload::Setup setup;
+  setup.lengths = &fixed;
+  setup.trace = &*trace;
+  setup.scheduler.blocks = 100;
+  setup.time.fixed = 0.01;
+  Arrivals arrivals;
+  arrivals.kind = Arrivals::Kind::trace;
+  const auto run = run_load(setup, arrivals);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_TRUE(run->whole);
+  EXPECT_EQ(run->meter.requests(), 3);
+  EXPECT_EQ(run->meter.finished(), 3);
+  EXPECT_NEAR(run->meter.ttft().quantile(0.5), 0.01, 1e-3);
+  EXPECT_EQ(run->meter.output_tokens(), 75);
+}
+
+TEST(Engines, StopWhenTheyAreTold) {
+  const Lengths fixed = Lengths::fixed(100, 50);
+  for (const bool stepwise : {false, true}) {
+    workload::Setup setup;
+    setup.lengths = &fixed;
+    setup.scheduler.blocks = 10000;
+    setup.scheduler.prefix_caching = stepwise;
+    setup.time.fixed = 0.01;
+    setup.requests = 1000000;
+    setup.replications = 4;
+    int calls = 0;
+    setup.limits.context = &calls;
+    setup.limits.keep_going = [](void* context, int64_t) {
+      return ++*static_cast<int*>(context) < 3;
+    };
+    Arrivals arrivals;
+    arrivals.rate = 10;
+    const auto run = run_load(setup, arrivals);
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_TRUE(run->stopped);
+    EXPECT_EQ(run->replications, 1);
+    EXPECT_LT(run->totals.requests, 1000000);
+  }
+}
+
+TEST(Policies, AdmissionThatReservesAnswersNeverEvicts) {
+  const auto l = lengths_of(R"({"kind":"uniform","prompt":[10,200],"output":[10,400]})");
+  ASSERT_TRUE(l);
+  for (const bool reserve : {false, true}) {
+    workload::Setup setup;
+    setup.lengths = &*l;
+    setup.scheduler.blocks = 200;
+    setup.scheduler.reserve_output = reserve;
+    setup.time.fixed = 0.01;
+    setup.requests = 2000;
+    setup.replications = 1;
+    Arrivals arrivals;
+    arrivals.kind = Arrivals::Kind::closed;
+    arrivals.users = 64;
+    const auto run = run_load(setup, arrivals);
+    ASSERT_TRUE(run) << run.error().message;
+    if (reserve) {
+      EXPECT_EQ(run->totals.preemptions, 0);
+    } else {
+      EXPECT_GT(run->totals.preemptions, 0);
+    }
+  }
+}
+
+// The published effect of a watermark on a saturated pool (vllm pull request 44594: Qwen2.5-7B on a
+// GB200, 299,584 tokens, 450 prompts of about 1,000 with about 5,000 answered, 128 at once).
+TEST(Engines, AWatermarkCutsPreemptionsAsPublished) {
+  const struct {
+    double share;
+    double published;
+  } kCases[] = {{0, 1065}, {0.02, 400}, {0.05, 187}, {0.10, 168}, {0.15, 168}};
+  const auto l = lengths_of(R"({"kind":"uniform","prompt":[800,1200],"output":[4000,6000]})");
+  ASSERT_TRUE(l);
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.share);
+    double preemptions = 0;
+    constexpr int kSeeds = 8;
+    for (int seed = 0; seed < kSeeds; ++seed) {
+      Scheduler s;
+      s.blocks = 18724;
+      s.watermark_blocks = int64_t(c.share * 18724);
+      StepTime time;
+      time.fixed = 3.6e-3;
+      time.per_context_token = 57344 / (8e12 * 0.6);
+      time.per_prefill_token = 2 * 7.6e9 / (2500e12 * 0.5);
+      Arrivals arrivals;
+      arrivals.kind = Arrivals::Kind::closed;
+      arrivals.users = 128;
+      LoadSource source(*l, arrivals, nullptr, 450, uint64_t(seed), 0);
+      const auto totals = run_jumping(s, time, source, nullptr, nullptr);
+      ASSERT_TRUE(totals);
+      preemptions += double(totals->preemptions) / kSeeds;
+    }
+    // Only the scale of the step time is ours; the seeds' own range is about 10 %.
+    EXPECT_NEAR(preemptions / c.published, 1, c.share == 0.05 ? 0.35 : 0.2) << preemptions;
+  }
+}
+
+}  // namespace
+}  // namespace vramwise::workload
