@@ -271,7 +271,8 @@ def table_markdown(table):
 
 SUITES = {"facts": "Models", "launch lines": "Launch lines", "vllm": "vLLM", "sglang": "SGLang",
           "trtllm": "TensorRT-LLM", "llama.cpp dry run": "llama.cpp, its own dry runs",
-          "llama.cpp logs": "llama.cpp, logs of real runs", "GGUF files": "Published GGUF files"}
+          "llama.cpp logs": "llama.cpp, logs of real runs", "GGUF files": "Published GGUF files",
+          "workload": "Loads: formulas beside simulation, step times beside published speeds"}
 
 
 def markdown(results, groups, show, command, today=None):

@@ -34,7 +34,7 @@ def loads():
 
 
 def case(name, request, source=""):
-    return Case(kind="workload", label=name, request={"hardware": {}, "model": None, **request}, source=source)
+    return Case(kind="workload", engine="", version=None, request={"hardware": {}, **request}, measured={}, source=source, label=name)
 
 
 def question(lengths, arrivals, blocks, sequences, **more):

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""`vramwise simulate` and what lengths add to plan, max and gpus, as a person meets them."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+BINARY = os.environ["VRAMWISE"]
+SERVED = ["llama-3.1-8b", "--gpu", "l40s", "--ctx", "8k"]
+
+
+def run(*arguments, check=None, **more):
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "80"}
+    done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, env=environment, timeout=120, **more)
+    if check is not None:
+        assert done.returncode == check, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+class Simulate(unittest.TestCase):
+    def test_the_answer_of_one_command(self):
+        out = run("simulate", *SERVED, "--lengths", "chat", "--ttft", "1s", "--tpot", "80ms", "--requests", "2000",
+                  "--width", "80", check=0).stdout
+        first = " ".join(out.split("\n\n")[0].split())
+        for part in ("requests/s (", "first token within 1.00 s and 80 ms a token", "95 %", "users at p99 of occupancy",
+                     "if all took 8,192 tokens", "per million answer tokens", "limited by"):
+            self.assertIn(part, first)
+        for line in out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        self.assertIn("cache in use over time", out)
+
+    def test_a_trace_from_a_file_and_its_faults(self):
+        with tempfile.TemporaryDirectory() as folder:
+            good = pathlib.Path(folder, "good.csv")
+            rows = "".join(f"{i * 0.2},{50 + i % 7},{10 + i % 5}\n" for i in range(500))
+            good.write_text("arrival_seconds,prompt_tokens,output_tokens\n" + rows)
+            answer = json.loads(run("simulate", *SERVED, "--lengths", str(good), "--replay", "1", "--json", check=0).stdout)
+            self.assertEqual(answer["simulate"]["run"]["requests"], 500)
+            self.assertEqual(answer["simulate"]["load"]["kind"], "trace")
+            bad = pathlib.Path(folder, "bad.csv")
+            bad.write_text("arrival_seconds,prompt_tokens,output_tokens\n0,1,2\n1,many,2\n")
+            refused = run("simulate", *SERVED, "--lengths", str(bad), check=3)
+            self.assertIn("bad.csv:3", refused.stderr)
+            self.assertIn("'many'", refused.stderr)
+            other = pathlib.Path(folder, "other.csv")
+            other.write_text("in,out\n" + "5,6\n" * 400)
+            self.assertIn("--columns", run("simulate", *SERVED, "--lengths", str(other), check=3).stderr)
+            run("simulate", *SERVED, "--lengths", str(other), "--columns", "prompt=in,output=out", "--rate", "2",
+                "--requests", "500", check=0)
+
+    def test_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            svg, page = pathlib.Path(folder, "o.svg"), pathlib.Path(folder, "o.html")
+            run("simulate", *SERVED, "--lengths", "chat", "--rate", "1", "--requests", "500", "--svg", str(svg), "--html",
+                str(page), check=0)
+            self.assertIn("<polyline", svg.read_text())
+            self.assertIn("first token", page.read_text())
+            self.assertNotIn("<script", page.read_text())
+
+    def test_a_promise_that_cannot_be_kept_is_a_no(self):
+        out = run("simulate", *SERVED, "--lengths", "chat", "--ttft", "1ms", "--requests", "500", check=1).stdout
+        self.assertIn("No rate keeps", out)
+
+    def test_ctrl_c_answers_with_what_is_known(self):
+        process = subprocess.Popen([BINARY, "simulate", *SERVED, "--lengths", "chat", "--rate", "2", "--requests", "50000000",
+                                    "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, progress = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        answer = json.loads(out)
+        self.assertTrue(answer["simulate"]["run"]["stopped"])
+        self.assertIn("Stopped early", answer["simulate"]["answer"])
+        self.assertIn("requests so far", progress)
+
+    def test_unknown_names_are_named(self):
+        self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
+        self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)
+
+
+class Others(unittest.TestCase):
+    def test_plan_with_lengths(self):
+        answer = json.loads(run("plan", "llama-3.1-8b", "--gpu", "l40s", "--lengths", "chat", "--json").stdout)
+        users = answer["workload"]["users"] if answer["starts"] else None
+        lever = answer["levers"][0]
+        self.assertEqual(lever["ids"], ["max_sequence_p99"])
+        self.assertIn("--max-model-len", lever["option"])
+        if users:
+            self.assertGreater(users["p99"], users["worst_case"])
+        text = run("plan", "llama-3.1-8b", "--gpu", "h100-sxm", "--lengths", "chat").stdout
+        self.assertIn("With these lengths", text)
+
+    def test_max_of_users_and_rate(self):
+        for of in ("users", "rate"):
+            out = run("max", *SERVED, "--of", of, "--lengths", "chat-short", "--ttft", "1s", "--tpot", "80ms", "--requests", "500",
+                      "--json", check=0)
+            self.assertGreater(json.loads(out.stdout)["max"]["value"], 1)
+        self.assertIn("--ttft", run("max", *SERVED, "--of", "rate", "--lengths", "chat", check=3).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
