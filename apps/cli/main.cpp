@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "apps/cli/batch.h"
+#include "apps/cli/calibration.h"
 #include "apps/cli/command_tree.h"
 #include "apps/cli/doctor.h"
 #include "apps/cli/loadtest.h"
@@ -149,6 +150,7 @@ int run(int argc, char** argv) {
       ->group("Question");
 
   VerifyCommand verify(app, output);
+  CalibrationCommand calibration(app, output);
 
   std::string catalog_kind;
   std::string catalog_name;
@@ -236,6 +238,7 @@ int run(int argc, char** argv) {
     return answer_question(questions[i], output);
   }
   if (verify.parsed()) return verify.run(launch_line);
+  if (calibration.parsed()) return calibration.run();
   if (catalog->parsed()) {
     json::Value request = json::Value::object();
     request.set("ask", "catalog");

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/options.h"
+#include "host/calibration_store.h"
 #include "host/files.h"
 #include "host/machine/local_hardware.h"
 #include "host/model_source.h"
@@ -47,6 +48,12 @@ Result<json::Value> build_request(const Question& question) {
       TRY(options[i].apply(request, value, flag));
     }
   }
+  // Runs that were measured here, unless the request brings its own.
+  const bool plans = question.ask == "plan" || question.ask == "explain";
+  if (plans && !question.no_calibration && request.find("calibration") == nullptr) {
+    TRY_ASSIGN(json::Value runs, host::load_calibration());
+    if (!runs.as_array().empty()) request.set("calibration", std::move(runs));
+  }
   if (question.tensors) request.set("tensors", true);
   host::SourceOptions sources;
   sources.offline = question.offline;
@@ -82,6 +89,12 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
       ->group("Model");
   command.add_flag("--offline", question.offline, "use what is on disk; ask no hub")
       ->group("Model");
+  if (question.ask == "plan" || question.ask == "explain") {
+    command
+        .add_flag("--no-calibration", question.no_calibration,
+                  "plan by the rules alone, without runs saved by `verify --save`")
+        ->group("Engine");
+  }
   if (question.ask == "inspect") {
     command.add_flag("--tensors", question.tensors, "every tensor with its shape, type and bytes")
         ->group("Output");

@@ -27,6 +27,7 @@ struct Question {
   std::string save;  // plan file to write
   bool offline = false;
   bool tensors = false;
+  bool no_calibration = false;                // leave runs measured here out
   json::Value extra = json::Value::object();  // members of one ask alone
   // One slot per option row; deque because CLI11 keeps references.
   std::deque<std::vector<std::string>> values;

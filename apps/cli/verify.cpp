@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/verify.h"
+#include "host/calibration_store.h"
 
 namespace vramwise::cli {
 namespace {
@@ -54,6 +55,8 @@ VerifyCommand::VerifyCommand(CLI::App& app, Output& output) : output_(output) {
   command_->add_option("LOG", log_, "the server's log or traceback; - reads a pipe")->required();
   command_->add_flag("--follow", follow_, "wait until the server is up or has died, then answer")
       ->group("Question");
+  command_->add_flag("--save", save_, "keep what was measured: later plans on this card use it")
+      ->group("Question");
   question_.ask = "verify";
   add_question_options(*command_, question_, output);
 }
@@ -69,7 +72,37 @@ int VerifyCommand::run(const std::string& line) {
     return 0;
   }
   const auto answer = read_log(*request);
-  return answer ? show(*answer, output_, false) : show_error(answer.error(), output_);
+  if (!answer) return show_error(answer.error(), output_);
+  const int status = show(*answer, output_, false);
+  if (!save_ || answer->find("error") != nullptr) return status;
+  const int saved = save(*answer);
+  return saved != 0 ? saved : status;
+}
+
+int VerifyCommand::save(const json::Value& answer) const {
+  const json::Value* verify = answer.find("verify");
+  const json::Value* measured = verify == nullptr ? nullptr : verify->find("measured");
+  if (measured == nullptr) {
+    return show_error(
+        Error(ErrorCode::unsupported, "the log measures nothing that a plan could use")
+            .at(log_)
+            .hint("it must be of a server that started, with its model and card "
+                  "known (MODEL, --gpu)"),
+        output_);
+  }
+  json::Value run = *measured;
+  run.set("source", log_ == "-" ? "standard input" : log_);
+  const auto changed = host::change_calibration([&](json::Array& runs) -> Result<bool> {
+    // The same log saved again is one run, not two.
+    for (const json::Value& known : runs) {
+      if (known == run) return true;
+    }
+    runs.push_back(std::move(run));
+    return true;
+  });
+  if (!changed) return show_error(changed.error(), output_);
+  std::cerr << "saved to " << host::calibration_path() << "\n";
+  return 0;
 }
 
 Result<json::Value> VerifyCommand::read_log(const json::Value& request) const {

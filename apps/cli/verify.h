@@ -23,12 +23,14 @@ class VerifyCommand {
   int run(const std::string& line);
 
  private:
+  int save(const json::Value& answer) const;
   Result<json::Value> read_log(const json::Value& request) const;
 
   CLI::App* command_ = nullptr;
   Output& output_;
   Question question_;
   std::string log_;      // a file; - reads standard input
+  bool save_ = false;    // keep what was measured for later plans
   bool follow_ = false;  // wait until the server is up or has died
 };
 

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "plan/plan.h"
 #include "verify/log_reader.h"
+#include "verify/measured.h"
+#include "verify/post_mortem.h"
 #include "verify/reconcile.h"
 #include "verify/request.h"
 
@@ -138,6 +140,52 @@ std::optional<plan::Plan> plan_at_logged_cache(const verify::Log& log, const pla
   return std::move(*made);
 }
 
+Value failure_block(const verify::Log& log, const verify::PostMortem& m,
+                    const std::optional<verify::Repair>& repair) {
+  Value block = Value::object();
+  block.set("cause", verify::to_string(m.cause));
+  block.set("phase", verify::to_string(m.phase));
+  block.set("kind", m.failure->id);
+  block.set("text", m.text);
+  block.set("log_line", m.failure->line);
+  block.set("printed", m.failure->text);
+  if (!m.failure->rank.empty()) block.set("rank", m.failure->rank);
+  if (m.needed) block.set("needed", amount(*m.needed, verify::Unit::none));
+  if (m.available) block.set("available", amount(*m.available, verify::Unit::none));
+  if (m.shortfall) {
+    block.set("shortfall", amount(*m.shortfall, verify::Unit::none));
+    block.set("shortfall_is_least", m.shortfall_is_least);
+  }
+  if (m.others > 0) block.set("other_processes_bytes", int64_t(m.others));
+  if (m.failure->has("estimated_length")) {
+    block.set("estimated_length", int64_t(m.failure->number("estimated_length")));
+  }
+  Value advice = Value::array();
+  for (const verify::Advice& a : m.advice) {
+    Value item = Value::object();
+    item.set("knob", a.knob);
+    item.set("direction", a.direction);
+    item.set("text", a.text);
+    advice.push(std::move(item));
+  }
+  block.set("advice", std::move(advice));
+  block.set("failures", int64_t(log.failures.size()));
+  if (repair) {
+    block.set("reproduced", repair->reproduced);
+    Value changes = Value::array();
+    for (const plan::Lever& lever : repair->changes) {
+      Value item = Value::object();
+      item.set("change", lever.change);
+      if (!lever.option.empty()) item.set("option", lever.option);
+      if (!lever.cost.empty()) item.set("cost", lever.cost);
+      item.set("outcome", plan::to_string(lever.after.outcome));
+      changes.push(std::move(item));
+    }
+    block.set("changes", std::move(changes));
+  }
+  return block;
+}
+
 std::string status_of(const verify::Log& log) {
   if (!log.failures.empty() && !log.serving) return "failed";
   if (!log.failures.empty()) return "failed_later";
@@ -178,6 +226,14 @@ std::string sentence(const verify::Log& log, const verify::Reconciliation* r,
   return text;
 }
 
+std::string asked_engine(const Value& request) {
+  const Value* engine = request.find("engine");
+  const Value* name = engine == nullptr ? nullptr : engine->find("name");
+  if (name == nullptr) return {};
+  const auto found = engines::find_engine(name->as_string());
+  return found ? std::string((*found)->name()) : std::string();
+}
+
 Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, const Value& id) {
   Value request_value = given.value();
   if (given.has("line")) {
@@ -212,7 +268,18 @@ Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, c
     pool = plan_at_logged_cache(log, *plan);
     result = verify::reconcile(log, *plan, pool ? &*pool : nullptr);
   }
-  block.set("answer", sentence(log, result ? &*result : nullptr, asked.lacking));
+  const auto mortem = verify::post_mortem(log);
+  std::optional<verify::Repair> repair;
+  if (mortem && plan && plan->resolved.engine->name() == asked_engine(asked.request)) {
+    repair = verify::repair(log, *mortem, plan->resolved);
+  }
+  block.set("answer",
+            mortem ? mortem->text : sentence(log, result ? &*result : nullptr, asked.lacking));
+  if (mortem) block.set("failure", failure_block(log, *mortem, repair));
+  if (plan && !mortem) {
+    Value run = verify::measured_run(log, *plan);
+    if (!run.is_null()) block.set("measured", std::move(run));
+  }
   if (result) {
     block.set("agrees", result->agrees);
     block.set("rows", rows_block(*result));

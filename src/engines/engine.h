@@ -15,6 +15,7 @@
 
 #include "base/note.h"
 #include "base/result.h"
+#include "engines/calibration.h"
 #include "engines/hardware.h"
 #include "engines/ledger.h"
 #include "engines/options.h"
@@ -34,7 +35,8 @@ struct Workload {
 struct Settings {
   Version version;  // absent: the newest profile
   Options options;
-  std::map<std::string, std::string> env;  // ordered, so that answers are stable
+  std::map<std::string, std::string> env;          // ordered, so that answers are stable
+  std::shared_ptr<const Calibration> calibration;  // null: nothing measured applies
 };
 
 // How much of the answer is wanted. A change that is planned again for the list of levers shows its

@@ -57,6 +57,10 @@ std::optional<Resolved> apply(const Resolved& resolved, Formats& formats,
       }
     }
     if (!change->weights_format.empty()) format = change->weights_format;
+    // What was measured is of these weights on these cards.
+    if (!change->weights_format.empty() || !change->gpu.empty() || change->devices > 0) {
+      changed.settings.calibration = nullptr;
+    }
     if (!change->gpu.empty() && !changed.hardware.devices.empty()) {
       auto gpu = catalog::find_gpu(change->gpu);
       if (!gpu) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include "plan/calibration.h"
 #include "plan/levers.h"
 
 namespace vramwise::plan {
@@ -24,6 +25,9 @@ Result<Sketch> sketch_plan(const Resolved& resolved, engines::Detail detail) {
 
 Result<Plan> make_plan(const Request& request, Levers levers) {
   TRY_ASSIGN(Resolved resolved, resolve(request));
+  if (!request.calibration.is_null()) {
+    TRY(calibrate(request.calibration, resolved));
+  }
   return make_plan(std::move(resolved), levers);
 }
 

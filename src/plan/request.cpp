@@ -210,6 +210,12 @@ Result<Request> read_request(const json::Reader& root) {
                "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");
+  if (const auto runs = root.find("calibration")) {
+    if (!runs->value().is_array()) {
+      return fail(runs->error(ErrorCode::invalid_input, "'calibration' must be a list of runs"));
+    }
+    request.calibration = runs->value();
+  }
   TRY_ASSIGN(const auto weights, root.optional_string({"weights"}));
   request.weights = weights.value_or("");
   TRY(read_engine(root, request));

@@ -50,8 +50,9 @@ struct Request {
   engines::Settings settings;
   HardwareSpec hardware;
   engines::Workload workload;
-  std::string line;  // ask "launch"
-  Notes notes;       // warnings about unknown fields
+  std::string line;         // ask "launch"
+  json::Value calibration;  // runs measured on this machine (plan/calibration.h); null: none
+  Notes notes;              // warnings about unknown fields
 };
 
 // Reads everything but resolves nothing. Errors carry the JSON pointer of the fault.

@@ -73,6 +73,42 @@ void add_list(std::string& out, const Value& list, std::string_view title, const
   }
 }
 
+void add_failure(std::string& out, const Value& verify, const Style& style) {
+  if (verify.find("failure") == nullptr) return;
+  const Value& failure = member(verify, "failure");
+  out += "\n" + paint(style, Ink::bold, "It printed") + ", line " +
+         format_grouped(integer(failure, "log_line")) + "\n";
+  out += "  " + paint(style, Ink::dim, wrap(text(failure, "printed"), style.width, 2, 2)) + "\n";
+  const json::Array& advice = member(failure, "advice").as_array();
+  if (!advice.empty()) {
+    out += "\n" + paint(style, Ink::bold, "What to turn") + "\n";
+    for (const Value& a : advice) {
+      out += "  - " +
+             wrap(text(a, "direction") + " " + text(a, "knob") + ": " + text(a, "text"),
+                  style.width, 4, 4) +
+             "\n";
+    }
+  }
+  if (failure.find("changes") == nullptr) return;
+  const json::Array& changes = member(failure, "changes").as_array();
+  if (changes.empty()) {
+    out += "\n" +
+           wrap("No single change or combination tried would have started it.", style.width, 0) +
+           "\n";
+    return;
+  }
+  out += "\n" + paint(style, Ink::bold, "Would have started") +
+         ", planned again with this log's numbers\n";
+  const size_t shown = style.verbosity > 0 ? changes.size() : std::min<size_t>(3, changes.size());
+  for (size_t i = 0; i < shown; ++i) {
+    std::string line = text(changes[i], "change");
+    const std::string option = text(changes[i], "option");
+    // Some options are words already: "(another GPU)".
+    if (!option.empty()) line += option[0] == '(' ? " " + option : " (" + option + ")";
+    out += "  - " + wrap(line, style.width, 4, 4) + "\n";
+  }
+}
+
 void add_logged(std::string& out, const Value& verify, const Style& style) {
   const json::Array& logged = member(verify, "logged").as_array();
   const bool nothing_beside = member(verify, "rows").as_array().empty();
@@ -108,6 +144,7 @@ std::string verify_text(const Value& answer, const Style& style) {
   subject += ", " + format_grouped(integer(read, "lines")) + " lines read, " +
              format_grouped(integer(read, "matched")) + " of them about memory";
   out += wrap(subject, style.width, 2) + "\n";
+  add_failure(out, verify, style);
   add_rows(out, verify, style);
   add_list(out, member(verify, "attribution"), "What is off", style);
   std::string checks;

@@ -61,6 +61,12 @@ const Index& index() {
   return kIndex;
 }
 
+// Failures that can come at any time: where, is told by the traceback or by what was printed.
+bool anywhere(std::string_view id) {
+  return contains(id, "out_of_memory") || id == "allocation_limit" || id == "runner_died" ||
+         id == "shared_memory" || id == "does_not_fit";
+}
+
 Reading reading_of(const Capture& c) {
   Reading r;
   r.field = std::string(c.name);
@@ -81,6 +87,9 @@ struct LogReader::State {
   bool skipping = false;      // the rest of a line longer than kMaxLine
   int64_t counted_lines = 0;  // line breaks before the text in hand
   std::vector<Capture> captures;
+
+  // Where the last traceback was: its outermost telling frame, and one that holds others.
+  Phase traced = Phase::start, traced_around = Phase::start;
 
   // A message that goes on over the next lines.
   std::string joining;
@@ -107,23 +116,18 @@ void LogReader::State::block(std::string_view text) {
   size_t counted = 0;  // up to where line breaks were counted
   while (true) {
     if (joining_left > 0) {
-      // Line by line until the message is whole.
+      // Line by line until the message is whole; a line may also begin a record of its own.
       if (at >= text.size()) break;
       const size_t end = std::min(text.find('\n', at), text.size());
-      go_on(text.substr(at, end - at));
-      if (joining_left > 0) {
-        const std::string_view line = text.substr(at, end - at);
-        if (anchors.find(line, 0).word >= 0) {
-          counted_lines += int64_t(
-              std::count(text.begin() + int64_t(counted), text.begin() + int64_t(at), '\n'));
-          counted = at;
-          const int kept = joining_left;
-          record(line, counted_lines + 1);
-          if (joining_left > kept) continue;
-        }
+      const std::string_view line = text.substr(at, end - at);
+      go_on(line);
+      if (anchors.find(line, 0).word >= 0) {
+        counted_lines +=
+            int64_t(std::count(text.begin() + int64_t(counted), text.begin() + int64_t(at), '\n'));
+        counted = at;
+        record(line, counted_lines + 1);
       }
       at = std::min(end + 1, text.size());
-      if (at >= text.size()) break;
       continue;
     }
     const Anchors::Hit hit = anchors.find(text, at);
@@ -264,6 +268,19 @@ void LogReader::State::take(const Row& row, std::string_view clean, size_t at, i
     if (t.phase > log.phase) log.phase = t.phase;
     return;
   }
+  if (t.tells == Tells::frame) {
+    // "in load_model" is a word of its own.
+    const size_t end = at + anchor_of(t.pattern).size();
+    if (t.phase == Phase::start) {
+      traced = traced_around = Phase::start;
+    } else if (end >= clean.size() || clean[end] == '\n' || clean[end] == ' ' ||
+               clean[end] == '<') {
+      Phase& where = t.id == "around" ? traced_around : traced;
+      // The dummy sampler runs inside of a profile or of a warm-up: the outermost tells.
+      if (where == Phase::start) where = t.phase;
+    }
+    return;
+  }
   const std::string rank = rank_of(clean, at);
   std::string device;
   for (const Capture& c : captures) {
@@ -278,7 +295,12 @@ void LogReader::State::take(const Row& row, std::string_view clean, size_t at, i
     failure.id = std::string(t.id);
     failure.engine = std::string(row.engine);
     failure.rank = rank;
-    failure.phase = t.phase == Phase::start ? log.phase : t.phase;
+    failure.phase = t.phase;
+    if (t.phase == Phase::start && anywhere(t.id)) {
+      failure.phase = traced != Phase::start          ? traced
+                      : traced_around != Phase::start ? traced_around
+                                                      : log.phase;
+    }
     failure.line = number;
     failure.text = std::string(trim(clean.substr(at, kMaxText)));
     for (const Capture& c : captures) failure.captures.push_back(reading_of(c));

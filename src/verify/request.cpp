@@ -17,6 +17,18 @@ using json::Value;
 // and boards differ by some MiB).
 constexpr int64_t kTotalSlack = int64_t{96} << 20;
 
+// The cards of the catalog, read once: a log that names none is compared with all of them.
+const std::vector<catalog::Gpu>& all_cards() {
+  static const std::vector<catalog::Gpu> kCards = [] {
+    std::vector<catalog::Gpu> cards;
+    for (const std::string_view id : catalog::ids(catalog::Kind::gpu)) {
+      if (auto gpu = catalog::find_gpu(id)) cards.push_back(std::move(*gpu));
+    }
+    return cards;
+  }();
+  return kCards;
+}
+
 Value& part(Value& object, std::string_view key) {
   Value* found = object.find(key);
   return found != nullptr && found->is_object() ? *found : object.set(key, Value::object());
@@ -83,9 +95,8 @@ void set_gpu(const Log& log, Value& hardware, Notes& notes) {
   std::optional<catalog::Gpu> nearest;
   int64_t distance = kTotalSlack;
   int others = 0;
-  for (const std::string_view id : catalog::ids(catalog::Kind::gpu)) {
-    const auto gpu = catalog::find_gpu(id);
-    if (!gpu) continue;
+  for (const catalog::Gpu& card : all_cards()) {
+    const catalog::Gpu* gpu = &card;
     const int64_t off = std::abs(gpu->total.count() - int64_t(total->last));
     if (off > kTotalSlack) continue;
     ++others;

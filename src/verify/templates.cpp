@@ -11,7 +11,37 @@ constexpr Tells kFailure = Tells::failure;
 // PyTorch, CUDA and HIP, whichever engine they run under. Sources: pytorch
 // c10/cuda/CUDACachingAllocator.cpp and tracebacks in public issues ("capacty" is how it was long
 // spelt).
+constexpr Tells kFrame = Tells::frame;
+
 constexpr std::array kCommon = {
+    // Functions of vLLM and SGLang by the phase they run in; a traceback names them outermost
+    // first.
+    Template{"Traceback \\(most recent call last\\)", kFrame, P::start},
+    Template{"in load_model", kFrame, P::load},
+    Template{"in load_weights", kFrame, P::load},
+    Template{"in process_weights_after_loading", kFrame, P::load},
+    Template{"in create_weights", kFrame, P::load},
+    Template{"in determine_available_memory", kFrame, P::profile},
+    Template{"in determine_num_available_blocks", kFrame, P::profile},
+    Template{"in profile_run", kFrame, P::profile},
+    Template{"in initialize_kv_cache", kFrame, P::sizing},
+    Template{"in initialize_cache", kFrame, P::sizing, "around"},
+    Template{"in _allocate_kv_cache", kFrame, P::sizing},
+    Template{"in init_memory_pool", kFrame, P::sizing},
+    Template{"in init_kv_cache", kFrame, P::sizing},
+    Template{"in capture_model", kFrame, P::capture},
+    Template{"in init_cuda_graphs", kFrame, P::capture},
+    Template{"in init_device_graphs", kFrame, P::capture},
+    Template{"in capture_one_batch_size", kFrame, P::capture},
+    Template{"in _dummy_sampler_run", kFrame, P::warmup},
+    Template{"in kernel_warmup", kFrame, P::warmup},
+    Template{"in compile_or_warm_up_model", kFrame, P::warmup, "around"},
+    Template{"in warm_up_model", kFrame, P::warmup, "around"},
+    Template{"in execute_model", kFrame, P::serve, "around"},
+    Template{"in forward_batch_generation", kFrame, P::serve, "around"},
+    Template{"in event_loop_normal", kFrame, P::serve, "around"},
+    Template{"in event_loop_overlap", kFrame, P::serve, "around"},
+
     Template{"out of memory. Tried to allocate {tried:size}. GPU {device_index:n} has a total "
              "[capacity|capacty] of {total:size} of which {free:size} is free."
              "({:t}Including non-PyTorch memory, this process has {process:size} memory in use.)?"

@@ -17,6 +17,7 @@ enum class Tells : uint8_t {
   values,   // its captures are readings
   config,   // a configuration to be read by its own rules (log_config.h)
   failure,  // the start, or the server, died of this
+  frame,    // of a traceback: where it was when it died; `id` "around" for one that holds others
   decoy,    // looks like another line and says nothing
 };
 

@@ -45,7 +45,7 @@ ByteRange weights_range(Bytes likely, const Profile& p, bool unverified) {
 }
 
 DeviceBudget device_budget(const Device& device, int index, const Build& b, const VllmPoint& point,
-                           bool unverified) {
+                           bool unverified, const Calibration* calibration) {
   DeviceBudget d;
   d.device = index;
   d.stage = &b.stage_of_device(index);
@@ -60,6 +60,19 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
     d.graphs.low = std::min(d.graphs.likely, std::max(d.graphs.low, p.graph_floor));
     d.graphs_taken = percent_of(d.totals.graphs, p.graph_taken_low_percent, p.graph_taken_percent,
                                 p.graph_taken_high_percent);
+  }
+  if (const Calibration* measured = calibration) {
+    const bool unified = device.gpu.unified_memory;
+    if (measured->weights) d.weights = measured_range(d.weights, *measured->weights, unified);
+    if (measured->activations) {
+      d.activations = measured_range(d.activations, *measured->activations, unified);
+    }
+    if (measured->non_torch) {
+      const Bytes shift = measured->non_torch->shift;
+      d.non_torch += {shift, shift, shift};
+      d.non_torch = measured_range(d.non_torch, *measured->non_torch, unified);
+    }
+    if (measured->graphs) d.graphs = measured_range(d.graphs, *measured->graphs, unified);
   }
   d.before_snapshot = p.before_snapshot;
   d.free_at_start = free_at_start(device, p.before_snapshot);
@@ -95,7 +108,8 @@ Budget budget_of(const Question& question, const Build& b) {
   const bool unverified = leaves_tensors_out(question.model->notes);
   for (int i = 0; i < count; ++i) {
     const VllmPoint point = point_of(b, devices[size_t(i)].total);
-    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point, unverified));
+    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point, unverified,
+                                           question.settings.calibration.get()));
   }
   // The pool has as many blocks as the poorest device holds.
   bool first = true;

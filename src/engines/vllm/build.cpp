@@ -212,6 +212,14 @@ void fill_overheads(const Question& q, const Given& given, const Profile& profil
     shape.listed_largest = std::max(shape.listed_largest, size);
 }
 
+// What was measured here moves the terms; budget.cpp narrows their bars.
+void apply_measured(const Calibration& measured, VllmShape& shape) {
+  if (measured.weights) shape.weights = std::max(Bytes(), shape.weights + measured.weights->shift);
+  if (measured.activations) shape.measured_shift = measured.activations->shift;
+  if (measured.non_torch) shape.non_torch += measured.non_torch->shift;
+  if (measured.graphs) shape.graph_shift = measured.graphs->shift;
+}
+
 Result<std::vector<StageRange>> stage_ranges(const model::Model& model, const Given& given) {
   std::vector<StageRange> ranges;
   const auto layers = int64_t(model.layers.size());
@@ -320,6 +328,7 @@ Result<Build> build(const Question& q, Notes& notes) {
                      stage.shape);
     if (!layout.last_stage) stage.shape.samples = false;
     fill_overheads(q, b.given, b.profile, ranges[i], kinds.sparse || kinds.pooled, stage.shape);
+    if (q.settings.calibration) apply_measured(*q.settings.calibration, stage.shape);
     b.stages.push_back(std::move(stage));
   }
   return b;

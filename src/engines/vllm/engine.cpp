@@ -93,7 +93,7 @@ Result<Assessment> assess_vllm(const Question& q) {
   if (budget.devices.empty()) return a;
   a.primary = Reading::reserve;
   a.fullest_device = budget.full().device;
-  fill_ledgers(b, budget, demand_of(q, budget), a);
+  fill_ledgers(q, b, budget, demand_of(q, budget), a);
   a.requirements = requirements(q, b, budget);
   a.kv = kv_facts(b, budget, q);
   answer_capacity(q, b, budget, a);

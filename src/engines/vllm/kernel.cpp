@@ -73,7 +73,7 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
     a.encoder = Bytes(s.item_transient_bytes) * items;
     a.outputs = Bytes(s.item_output_bytes) * items;
   }
-  a.peak = a.stays + a.outputs + std::max({a.sampler, a.layer, a.encoder});
+  a.peak = a.stays + a.outputs + std::max({a.sampler, a.layer, a.encoder}) + s.measured_shift;
   return a;
 }
 
@@ -144,7 +144,10 @@ VllmTotals evaluate(const VllmShape& s, const VllmPoint& p) {
   r.activations = activations(s, p);
   r.non_torch = s.non_torch;
   r.graph_count = graph_count(s, p);
-  if (r.graph_count > 0) r.graphs = std::max(s.graph_floor, s.graph_bytes * r.graph_count);
+  if (r.graph_count > 0) {
+    r.graphs = std::max(s.graph_floor, s.graph_bytes * r.graph_count) + s.graph_shift;
+    r.graphs = std::max(r.graphs, Bytes());
+  }
   r.available = r.requested - r.weights - r.activations.peak - r.non_torch;
   if (s.graphs_charged) r.available -= r.graphs;
   if (p.fixed_cache.count() > 0) r.available = p.fixed_cache;

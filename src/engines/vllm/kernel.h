@@ -51,6 +51,7 @@ struct VllmShape {
   // Activations: fixed + per token of the batch (t) + per sequence (N) + per token of the longest
   // sequence (m). The peak is the largest of sampler, layer and encoder on top of what stays.
   Bytes stays_fixed;             // cuBLAS workspaces
+  Bytes measured_shift;          // of the peak: measured less planned
   int64_t expert_row_bytes = 0;  // workspace per routed row
   int64_t experts_per_token = 0;
   int64_t expert_extra_rows = 0;  // alignment rows (DeepGEMM); 0 = no rounding
@@ -71,6 +72,7 @@ struct VllmShape {
   Bytes non_torch;
   Bytes graph_bytes;  // estimate per graph (all layers)
   Bytes graph_floor;
+  Bytes graph_shift;  // measured less planned
   bool graphs_charged = false;
   bool graphs_captured = true;
   bool piecewise_graphs = true;  // beside the FULL ones

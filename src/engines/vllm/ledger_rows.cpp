@@ -10,10 +10,13 @@ constexpr std::string_view kRunner = "vllm v1/worker/gpu_model_runner.py";
 constexpr std::string_view kCacheUtils = "vllm v1/core/kv_cache_utils.py";
 constexpr std::string_view kLayers = "vllm model_executor/layers";
 constexpr std::string_view kFitted = "public server logs";
+constexpr std::string_view kMeasured = "logs saved on this machine";
+const Calibration kNothing;
 
 class Rows {
  public:
-  Rows(const Build& b, const DeviceBudget& d) : b_(b), d_(d) {}
+  Rows(const Build& b, const DeviceBudget& d, const Calibration& measured)
+      : b_(b), d_(d), measured_(measured) {}
 
   void weights(Ledger& ledger) const;
   void ngrams(Ledger& ledger) const;
@@ -42,6 +45,7 @@ class Rows {
 
   const Build& b_;
   const DeviceBudget& d_;
+  const Calibration& measured_;
 };
 
 void Rows::weights(Ledger& ledger) const {
@@ -60,12 +64,20 @@ void Rows::weights(Ledger& ledger) const {
     offload -= moved;
   }
   for (size_t i = 0; i < kWeightItems; ++i) {
-    LedgerRow r = row(Component::weights, to_string(WeightItem(i)),
-                      share(left.bytes[i], d_.weights), Basis::derived);
+    LedgerRow r =
+        row(Component::weights, to_string(WeightItem(i)), share(left.bytes[i], d_.weights),
+            measured_.weights ? Basis::measured : Basis::derived);
     r.source = kLayers;
     r.formula = {"this rank's share of the tensors, as loaded",
                  {{"tensor_parallel", double(b_.given.tensor)}}};
     ledger.add(std::move(r));
+  }
+  if (measured_.weights) {
+    LedgerRow here = row(Component::weights, "measured here",
+                         ByteRange::exactly(measured_.weights->shift), Basis::measured);
+    here.source = kMeasured;
+    here.formula = {"measured on this machine less the rule", {}};
+    ledger.add(std::move(here));
   }
   const Bytes deepstack = d_.stage->shape.weights_per_batch_token * b_.decided.batch_tokens;
   LedgerRow r =
@@ -105,7 +117,8 @@ void Rows::activations(Ledger& ledger) const {
   const VllmShape& s = d_.stage->shape;
   const ByteRange& whole = d_.activations;
   const auto add = [&](std::string_view item, Bytes bytes, Formula formula) {
-    LedgerRow r = row(Component::activations, item, share(bytes, whole), Basis::derived);
+    LedgerRow r = row(Component::activations, item, share(bytes, whole),
+                      measured_.activations ? Basis::measured : Basis::derived);
     r.source = kRunner;
     r.formula = std::move(formula);
     ledger.add(std::move(r));
@@ -113,6 +126,7 @@ void Rows::activations(Ledger& ledger) const {
   const double t = double(b_.decided.batch_tokens), n = double(b_.decided.max_seqs);
   const Bytes fixed = s.stays_fixed;
   add("cuBLAS workspace", fixed, {"fixed by the card", {}});
+  add("measured here", s.measured_shift, {"measured on this machine less the rule", {}});
   const Bytes experts_stay = s.expert_workspace_stays ? a.experts : Bytes();
   add("expert workspace", experts_stay,
       {"batch_tokens x experts_per_token x row_bytes",
@@ -148,15 +162,16 @@ void Rows::runtime(Ledger& ledger) const {
   context.source = kFitted;
   context.formula = {"gone before vLLM looks at the card, outside of its budget", {}};
   ledger.add(std::move(context));
-  LedgerRow outside =
-      row(Component::runtime, "kernels and libraries", d_.non_torch, Basis::modelled);
+  LedgerRow outside = row(Component::runtime, "kernels and libraries", d_.non_torch,
+                          measured_.non_torch ? Basis::measured : Basis::modelled);
   outside.source = kFitted;
   outside.formula = {"memory outside of torch after the profile run", {}};
   ledger.add(std::move(outside));
 }
 
 void Rows::graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item) const {
-  LedgerRow r = row(Component::runtime, item, bytes, Basis::modelled);
+  LedgerRow r =
+      row(Component::runtime, item, bytes, measured_.graphs ? Basis::measured : Basis::modelled);
   r.source = kWorker;
   r.formula = {"graphs x bytes_per_graph",
                {{"graphs", double(d_.totals.graph_count)},
@@ -175,9 +190,12 @@ void Rows::pool(Ledger& ledger, int64_t blocks, std::string_view item) const {
 
 }  // namespace
 
-void fill_ledgers(const Build& build, const Budget& budget, const Demand& demand, Assessment& out) {
+void fill_ledgers(const Question& question, const Build& build, const Budget& budget,
+                  const Demand& demand, Assessment& out) {
+  const Calibration& measured =
+      question.settings.calibration ? *question.settings.calibration : kNothing;
   for (const DeviceBudget& d : budget.devices) {
-    const Rows rows(build, d);
+    const Rows rows(build, d, measured);
     const bool charged = d.stage->shape.graphs_charged;
     rows.weights(out.reserve);
     rows.ngrams(out.reserve);

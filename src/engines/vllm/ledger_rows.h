@@ -8,6 +8,7 @@
 
 namespace vramwise::engines::vllm {
 
-void fill_ledgers(const Build& build, const Budget& budget, const Demand& demand, Assessment& out);
+void fill_ledgers(const Question& question, const Build& build, const Budget& budget,
+                  const Demand& demand, Assessment& out);
 
 }  // namespace vramwise::engines::vllm
