@@ -39,8 +39,9 @@ Phase phase_of(const Log& log, const Failure& root) {
       root.id == "allocation_limit") {
     for (const Failure& f : log.failures) {
       const bool near = f.line >= root.line && f.line - root.line < 12 && f.engine == root.engine;
-      const bool tells = f.id == "load_failed" || f.text.find("compute") != std::string::npos ||
-                         f.text.find("kv cache") != std::string::npos;
+      const bool tells = f.id == "load_failed" ||
+                         starts_with(f.text, "failed to allocate compute") ||
+                         starts_with(f.text, "failed to allocate buffer for kv");
       if (near && tells && !root.engine.empty()) return f.phase;
     }
   }
@@ -147,7 +148,9 @@ Cause cause_of(const Failure& f) {
         f.has("torch_unused")
             ? f.number("torch_unused")
             : std::max(0.0, f.number("torch_reserved") - f.number("torch_allocated", 1e18));
-    if (tried > 0 && unused >= tried && f.has("free")) return C::fragmentation;
+    // A sliver is always unused; it counts where it is a share of the card.
+    const bool much = unused >= f.number("total") / 50;
+    if (tried > 0 && unused >= tried && much && f.has("free")) return C::fragmentation;
     return C::device_memory;
   }
   for (const std::string_view id :

@@ -2,12 +2,20 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests", "support")]
+
+import log_writer  # noqa: E402
+from accuracy import cases  # noqa: E402
+
 VRAMWISE = os.environ.get("VRAMWISE", "build/release/bin/vramwise")
-LOGS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "logs")
+LOGS = os.path.join(ROOT, "tests", "data", "logs")
+GIB = 2**30
 
 
 def run(*arguments, text=""):
@@ -17,6 +25,12 @@ def run(*arguments, text=""):
 def answer(*arguments, text=""):
     result = run(*arguments, "--json", text=text)
     return result.returncode, json.loads(result.stdout)
+
+
+def batch(requests):
+    text = "".join(json.dumps({"id": str(i), **r}) + "\n" for i, r in enumerate(requests))
+    result = subprocess.run([VRAMWISE, "batch", "-"], input=text, capture_output=True, text=True, timeout=300)
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 class Doors(unittest.TestCase):
@@ -75,6 +89,229 @@ class Doors(unittest.TestCase):
                     out, _ = process.communicate(timeout=30)
             self.assertEqual(json.loads(out)["verify"]["status"], "started")
             self.assertEqual(process.returncode, 0)
+
+
+class PostMortem(unittest.TestCase):
+    """tests/data/logs/failures.jsonl: tracebacks and refusals in our own words."""
+
+    def test_phase_cause_and_shortfall(self):
+        with open(os.path.join(LOGS, "failures.jsonl"), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        self.assertGreaterEqual(len(rows), 60)
+        wrong = []
+        for row, found in zip(rows, batch([{"ask": "verify", "log": row["log"]} for row in rows])):
+            failure = found.get("verify", {}).get("failure", {})
+            for key in ("phase", "cause"):
+                if failure.get(key) != row[key]:
+                    wrong.append((row["name"], key, row[key], failure.get(key)))
+            if "shortfall_gib" in row and abs(failure.get("shortfall", 0) / GIB - row["shortfall_gib"]) > 0.006:
+                wrong.append((row["name"], "shortfall", row["shortfall_gib"], failure.get("shortfall")))
+            if "knob" in row:
+                turned = [(a["knob"], a["direction"]) for a in failure.get("advice", [])[:2]]
+                if (row["knob"], row["direction"]) not in turned:
+                    wrong.append((row["name"], "knob", row["knob"], turned))
+        self.assertEqual(wrong, [])
+
+    def test_a_change_would_have_started_it(self):
+        code, found = answer("verify", os.path.join(LOGS, "vllm-0.11-qwen3-32b-refused.log"), "--gpu", "rtx-4090")
+        self.assertEqual(code, 1)
+        failure = found["verify"]["failure"]
+        self.assertTrue(failure["reproduced"])
+        self.assertEqual(failure["changes"][0]["outcome"], "fits")
+        self.assertNotIn("another GPU", failure["changes"][0].get("option", ""))
+
+
+def terms_of(case):
+    """A measured case as the terms of log_writer."""
+    names = {"weights": "weights", "cache_memory": "available", "activation": "activation", "outside_torch": "non_torch",
+             "graphs": "graphs", "graphs_estimated": "graphs_estimated", "needed_cache": "needed", "peak": "peak",
+             "after_loading": "after_loading", "before_loading": "before_loading"}
+    terms = {term: case.printed(name).value / GIB for name, term in names.items() if case.measured.get(name) is not None}
+    for name, term in (("pool_tokens", "pool_tokens"), ("blocks", "blocks"), ("max_concurrency", "concurrency"),
+                       ("estimated_length", "estimated_len")):
+        if case.measured.get(name) is not None:
+            terms[term] = case.printed(name).value
+            if term != "concurrency":
+                terms[term] = int(terms[term])
+    return terms
+
+
+def rebuilt(case):
+    """The log of a measured case in the wording of its release; None where it prints nothing we write."""
+    options = {k: v for k, v in case.request["engine"].get("options", {}).items() if isinstance(v, (int, float, str))}
+    model = case.request["model"].get("ref", "org/model")
+    if case.kind == "llamacpp_log":
+        def sizes(name):
+            found = case.measured.get(name) or {}
+            return {d: cases.quantity(s).value / 2**20 for d, s in found.items()} if isinstance(found, dict) else {}
+        return log_writer.llamacpp(case.version or "", {"model": sizes("model"), "compute": sizes("compute")})
+    if case.engine == "vllm":
+        return log_writer.vllm(case.version or "0.9.0", terms_of(case), options, model)
+    if case.engine == "sglang":
+        return log_writer.sglang(terms_of(case), options, model, ranks=2)
+    return log_writer.trtllm(terms_of(case)) if case.engine == "trtllm" else None
+
+
+class MeasuredCases(unittest.TestCase):
+    def test_every_field_is_read_back(self):
+        logs = [log for case in cases.load_measured() if case.kind in ("serving", "llamacpp_log")
+                for log in [rebuilt(case)] if log and log.expect]
+        self.assertGreater(len(logs), 80)
+        wrong = []
+        for log, found in zip(logs, batch([{"ask": "verify", "log": log.text} for log in logs])):
+            wrong += [found["error"]["message"]] if "error" in found else log_writer.read_back(log, found)
+        self.assertEqual(wrong, [])
+
+
+class SeededFaults(unittest.TestCase):
+    """A log exactly as planned, with one term changed: the attribution has to name it."""
+    SEEDS = {"weights": 0.9, "activations": 1.7, "non_torch": 1.1, "graphs": 1.3, "groups": 0.8, "other_processes": 6.0,
+             "log_arithmetic": 2.2}
+
+    def requests(self):
+        for case in cases.load_measured():
+            if case.kind != "serving" or case.engine != "vllm":
+                continue
+            for version in ("0.11.0", "0.22.0"):
+                request = json.loads(json.dumps(case.request))
+                request["engine"]["version"] = version
+                request["levers"] = False
+                options = request["engine"].setdefault("options", {})
+                for name in ("kv_cache_memory_bytes", "num_gpu_blocks_override", "enforce_eager"):
+                    options.pop(name, None)
+                yield request
+
+    def terms(self, plan, version):
+        def row(item):
+            return sum(r["bytes"] for r in plan["ledger"] if r.get("device") == 0 and r["item"] == item) / GIB
+        free = next(r["available"] for r in plan["requirements"] if r["what"] == "utilisation") / GIB
+        terms = {"weights": plan["totals"]["weights_bytes"] / GIB, "activation": plan["totals"]["activations_bytes"] / GIB,
+                 "non_torch": row("kernels and libraries"), "total": plan["devices"][0]["total_bytes"] / GIB,
+                 "available": plan["kv"]["available_bytes"] / GIB, "free_at_start": free,
+                 "graphs": next(line["value"] for line in plan["log"] if line["line"].startswith("Graph capturing")) / GIB}
+        if version == "0.22.0":
+            terms["graphs_estimated"] = row("CUDA graphs (estimate)")
+        return terms
+
+    def test_the_changed_term_is_named(self):
+        requests = [r for r in self.requests()]
+        chosen = [(r, p) for r, p in zip(requests, batch([{"ask": "plan", **r} for r in requests]))
+                  if p.get("starts") and p["kv"]["available_bytes"] > 5 * GIB and len({d["gpu"] for d in p["devices"]}) == 1
+                  and any(line["line"].startswith("Graph capturing") for line in p["log"])
+                  and any(r["what"] == "utilisation" for r in p["requirements"])]
+        seeded = []
+        for number, (request, plan) in enumerate(chosen):
+            version = request["engine"]["version"]
+            for component, size in self.SEEDS.items():
+                if component == "graphs" and version == "0.11.0":
+                    continue
+                terms = self.terms(plan, version)
+                change = size * (1 + 0.1 * (number % 5))
+                term = {"activations": "activation", "graphs": "graphs_estimated"}.get(component, component)
+                if component in ("weights", "activations", "non_torch", "graphs"):
+                    terms[term] += change
+                    terms["available"] -= change
+                if component == "other_processes":
+                    terms["free_at_start"] -= change
+                if component == "log_arithmetic":
+                    terms["available"] -= change
+                if terms["available"] > 0.5:
+                    seeded.append((component, request, plan, terms))
+        pools = batch([{"ask": "plan", **r, "engine": {**r["engine"], "options": {
+            **r["engine"]["options"], "kv_cache_memory_bytes": int(t["available"] * GIB)}}} for _, r, _, t in seeded])
+        logs, names = [], []
+        for (component, request, plan, terms), pool in zip(seeded, pools):
+            options = dict(request["engine"]["options"])
+            decided = {name: plan["engine"]["options"][name] for name in ("gpu_memory_utilization", "max_model_len")}
+            terms["pool_tokens"] = int(pool["kv"]["pool_tokens"] * (0.8 if component == "groups" else 1))
+            log = log_writer.vllm(request["engine"]["version"], terms, {**options, **decided},
+                                  request["model"].get("ref", "org/model"))
+            logs.append({"ask": "verify", **request, "log": log.text})
+            names.append(component)
+        self.assertGreaterEqual(len(logs), 100)
+        wrong = []
+        for component, found in zip(names, batch(logs)):
+            attribution = found.get("verify", {}).get("attribution", [])
+            named = attribution[0]["component"] if attribution else None
+            if named != component:
+                wrong.append((component, named, found.get("verify", found).get("answer", found)))
+        self.assertLessEqual(len(wrong), len(logs) * 0.05, f"{len(wrong)} of {len(logs)}: {wrong[:6]}")
+
+
+class Calibration(unittest.TestCase):
+    LOG = Doors.LOG
+    QUESTION = ("plan", "meta-llama/Llama-3.1-8B-Instruct", "--gpu", "h100-sxm", "--engine-version", "0.11.0",
+                "-o", "max_model_len=16000", "-o", "gpu_memory_utilization=0.9")
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.env = {**os.environ, "XDG_CONFIG_HOME": self.folder.name}
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_here(self, *arguments, text=""):
+        return subprocess.run([VRAMWISE, *arguments], input=text, capture_output=True, text=True, timeout=60, env=self.env)
+
+    def width(self, *more):
+        kv = json.loads(self.run_here(*self.QUESTION, *more, "--json").stdout)["kv"]
+        return kv["available_high_bytes"] - kv["available_low_bytes"]
+
+    def test_saved_runs_narrow_the_bar(self):
+        before = self.width()
+        self.assertEqual(self.run_here("verify", self.LOG, "--save").returncode, 0)
+        after = self.width()
+        self.assertLess(after, before)
+        self.assertEqual(self.width("--no-calibration"), before)
+        found = json.loads(self.run_here(*self.QUESTION, "--json").stdout)
+        self.assertTrue(any(a["id"] == "calibrated" for a in found["assumptions"]))
+        self.assertTrue(any(r["basis"] == "measured" for r in found["ledger"]))
+
+    def test_one_log_is_one_run(self):
+        for _ in range(2):
+            self.run_here("verify", self.LOG, "--save")
+        runs = json.loads(self.run_here("calibration", "list", "--json").stdout)["runs"]
+        self.assertEqual(len(runs), 1)
+
+    def test_a_single_run_leaves_unified_memory_alone(self):
+        self.run_here("verify", self.LOG, "--save")
+        run_here = json.loads(self.run_here("calibration", "export").stdout)["runs"][0]
+        run_here["gpu"] = "dgx-spark-gb10"
+        request = {"model": {"ref": "meta-llama/Llama-3.1-8B-Instruct"}, "hardware": {"gpu": "dgx-spark-gb10"},
+                   "engine": {"name": "vllm", "version": "0.11.0", "options": {"max_model_len": 16000}}}
+        plain = batch([request])[0]["kv"]
+        one = batch([{**request, "calibration": [run_here]}])[0]["kv"]
+        two = batch([{**request, "calibration": [run_here, {**run_here, "source": "b"}]}])[0]["kv"]
+
+        def bar(kv):
+            return kv["available_high_bytes"] - kv["available_low_bytes"]
+        self.assertGreaterEqual(bar(one), bar(plain) * 0.9999)
+        self.assertLess(bar(two), bar(plain))
+
+    def test_export_import_remove(self):
+        self.run_here("verify", self.LOG, "--save")
+        document = self.run_here("calibration", "export").stdout
+        self.assertEqual(self.run_here("calibration", "remove", "1").returncode, 0)
+        self.assertEqual(json.loads(self.run_here("calibration", "export").stdout)["runs"], [])
+        self.assertEqual(self.run_here("calibration", "import", "-", text=document).returncode, 0)
+        self.assertEqual(self.run_here("calibration", "import", "-", text=document).returncode, 0)
+        self.assertEqual(len(json.loads(self.run_here("calibration", "export").stdout)["runs"]), 1)
+        self.assertEqual(self.run_here("calibration", "remove", "7").returncode, 4)
+        self.assertEqual(self.run_here("calibration", "import", "-", text="{}").returncode, 3)
+
+    def test_two_processes_at_once(self):
+        with open(self.LOG, encoding="utf-8") as file:
+            text = file.read()
+        running = []
+        for i in range(8):
+            path = os.path.join(self.folder.name, f"{i}.log")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            running.append(subprocess.Popen([VRAMWISE, "verify", path, "--save"], env=self.env,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        for process in running:
+            self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(len(json.loads(self.run_here("calibration", "export").stdout)["runs"]), 8)
 
 
 if __name__ == "__main__":
