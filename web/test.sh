@@ -24,7 +24,7 @@ if [[ -z ${CHROMIUM-} ]] && ! command -v chromium chromium-browser google-chrome
   echo "no Chromium here: the tests in the browser were left out (CHROMIUM=PATH names one)"
 else
   log=$root/build/web/browser.log status=0
-  timeout 900 node --test --test-concurrency=1 --test-reporter=spec ${VRAMWISE_WEB_TESTS-tests/*.test.mjs} >"$log" 2>&1 || status=$?
+  timeout 2400 node --test --test-concurrency=1 --test-reporter=spec ${VRAMWISE_WEB_TESTS-tests/*.test.mjs} >"$log" 2>&1 || status=$?
   cat "$log"
   p=$(sed -n 's/^ℹ pass //p' "$log") f=$(sed -n 's/^ℹ fail //p' "$log")
   tally $status "${p:-0}" "${f:-1}"

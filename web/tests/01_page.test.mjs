@@ -54,7 +54,7 @@ test('where a worker cannot start, the main thread answers', async () => {
     };
   });
   await tab.reload();
-  await tab.waitForFunction(() => globalThis.vramwise?.state().plan, undefined, { timeout: 60_000 });
+  await tab.waitForFunction(() => globalThis.vramwise?.state().plan, undefined, { timeout: 240_000 });
   assert.equal(await tab.locator('.vword').innerText(), 'Does not fit');
   assert.equal(tab.workers().length, 0);
   await tab.context().close();

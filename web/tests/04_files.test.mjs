@@ -26,7 +26,7 @@ async function pick(...files) {
   await tab.waitForFunction((before) => {
     const now = globalThis.vramwise.state();
     return !now.file && (now.error || (now.asked > before && now.answers === now.asked));
-  }, before, { timeout: 60_000 });
+  }, before, { timeout: 240_000 });
   return state(tab);
 }
 
@@ -80,6 +80,11 @@ test('a file let fall onto the page', async () => {
   await tab.waitForFunction((before) => globalThis.vramwise.state().asked > before, before);
   await answered(tab);
   assert.equal((await tab.evaluate(() => globalThis.vramwise.state().inspect)).inspect.layers, 3);
+});
+
+test('a saved request comes back from its file', async () => {
+  const saved = { schema_version: 1, model: { ref: 'Qwen/Qwen3-8B' }, engine: { name: 'vllm' }, hardware: { gpu: 'l40s', count: 1 }, workload: { sequence_tokens: 4096, concurrency: 2 } };
+  assert.deepEqual((await pick(file('vramwise-qwen3-8b.request.json', JSON.stringify(saved)))).request, saved);
 });
 
 const RUBBISH = [

@@ -4,7 +4,7 @@ import { ask } from '../core/client';
 import type { Part } from '../core/module';
 import type { CoreError, Model } from '../core/types';
 import { emptyRequest, toast } from './actions';
-import { takePaste } from './paste';
+import { kindOf, takePaste } from './paste';
 import { changeModel } from './planner';
 import { withModel } from './request';
 import { get, set } from './store';
@@ -30,6 +30,14 @@ export async function openFiles(list: Iterable<File>): Promise<void> {
     if (files.length === 1 && /\.(log|txt|out|sh|ya?ml|service)$/i.test(first.name) && first.size <= MOST_TEXT) {
       toast(await takePaste(await first.text()));
       return;
+    }
+    // A request that this page saved comes back the same way.
+    if (files.length === 1 && /\.json$/i.test(first.name) && first.size <= MOST_TEXT) {
+      const text = await first.text();
+      if (kindOf(text) === 'request') {
+        toast(await takePaste(text));
+        return;
+      }
     }
     const answer = await readHeader(files, turn);
     if (turn !== reading || !answer) return;

@@ -32,6 +32,7 @@ export async function open({ hash = '', width = 1440, height = 900, theme = 'lig
   const context = await (await launch()).newContext({
     viewport: { width, height }, colorScheme: theme, reducedMotion: 'reduce', permissions: [], ...options,
   });
+  context.setDefaultTimeout(120_000); // a busy machine is slow, not wrong
   const tab = await context.newPage();
   tab.on('request', (request) => {
     // The page itself, its workers and its saved files are no requests to anyone.
@@ -51,7 +52,7 @@ export async function settled(tab, { cards = false } = {}) {
     const state = globalThis.vramwise?.state();
     if (!state?.ready || state.file) return false;
     return state.answers === state.asked && state.of.levers === state.asked && state.of.pictures === state.asked && (!cards || state.of.cards === state.asked);
-  }, cards, { timeout: 60_000 });
+  }, cards, { timeout: 240_000 });
 }
 
 /** Until the newest question has its verdict. */
@@ -59,7 +60,7 @@ export async function answered(tab) {
   await tab.waitForFunction(() => {
     const state = globalThis.vramwise?.state();
     return state?.ready && !state.file && state.answers === state.asked;
-  }, undefined, { timeout: 30_000 });
+  }, undefined, { timeout: 240_000 });
 }
 
 export const state = (tab) => tab.evaluate(() => {
