@@ -23,6 +23,11 @@ if(TARGET vramwise)
   install(DIRECTORY ${shell_files}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 endif()
 
+# The page, where it was built (./dev web --build): `vramwise web` opens it. It is made by Node, which
+# the build of the program does without.
+install(FILES ${PROJECT_SOURCE_DIR}/build/web/vramwise.html DESTINATION ${CMAKE_INSTALL_DATADIR}/vramwise
+        OPTIONAL)
+
 get_target_property(api_type vramwise_api TYPE)
 if(api_type STREQUAL "INTERFACE_LIBRARY")
   return() # nothing to make a library of yet

@@ -19,6 +19,7 @@
 #include "apps/cli/simulation.h"
 #include "apps/cli/verify.h"
 #include "apps/cli/watch.h"
+#include "apps/cli/web.h"
 #include "base/text.h"
 #include "engines/launch_command.h"
 #include "host/files.h"
@@ -197,6 +198,10 @@ int run(int argc, char** argv) {
   LoadtestCommand loadtest;
   CLI::App* loadtest_command = add_loadtest(app, loadtest, output);
 
+  bool only_path = false;
+  CLI::App* web = app.add_subcommand("web", "the page: the same planner in a browser, offline");
+  web->add_flag("--path", only_path, "print where the file is, open nothing");
+
   std::string shell;
   CLI::App* completions =
       app.add_subcommand("completions", "a completion script for bash, zsh or fish");
@@ -297,6 +302,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (doctor->parsed()) return run_doctor(output);
+  if (web->parsed()) return run_web(only_path, output);
   if (loadtest_command->parsed()) return run_loadtest(loadtest, launch_line, output);
   if (watch_command->parsed()) return run_watch(watch, launch_line, output);
   if (batch->parsed()) return run_batch(batch_file);

@@ -21,6 +21,12 @@ done
 bash -n "$prefix/share/bash-completion/completions/vramwise"
 passed=$((passed + 1))
 
+# The page goes with the program where it was built.
+if [[ -f $root/build/web/vramwise.html ]]; then
+  [[ $("$prefix/bin/vramwise" web --path) == "$prefix/share/vramwise/vramwise.html" ]]
+  passed=$((passed + 1))
+fi
+
 cmake -S "$root/tests/install/consumer" -B "$work/consumer" -G Ninja "-DCMAKE_PREFIX_PATH=$prefix" >/dev/null
 cmake --build "$work/consumer" >/dev/null
 "$work/consumer/consumer"
