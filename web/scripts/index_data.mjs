@@ -54,15 +54,19 @@ function gpuGroup({ id, vendor, unified_memory, name }) {
   if (/^(rtx|quadro)/.test(id)) return 'NVIDIA workstation';
   return 'NVIDIA data centre';
 }
-const groups = ['NVIDIA data centre', 'NVIDIA GeForce', 'NVIDIA workstation', 'NVIDIA laptops', 'NVIDIA, shared memory', 'AMD', 'Apple', 'Intel and others'];
+const groups = [
+  'NVIDIA data centre', 'NVIDIA GeForce', 'NVIDIA workstation', 'NVIDIA laptops', 'NVIDIA, shared memory', 'AMD', 'Apple',
+  'Intel and others', 'NVIDIA, MIG slices',
+];
 
 function gpus() {
-  const rows = files('gpus').map((file) => {
+  const rows = files('gpus').flatMap((file) => {
     const gpu = read(`gpus/${file}`);
     const size = gpu.memory_marketing?.value;
     // "H100 SXM 80GB HBM3" and "B300 SXM6 (288GB)" → one spelling, the size at the end.
     const bare = gpu.name.replace(/\s*\(?\d+\s*GB\b.*$/, '').replace(/\s*\([^)]*$/, '').replace(/[-,\s]+$/, '') || gpu.name;
-    return [gpu.id, size ? `${bare} ${size} GB` : bare, gpuGroup(gpu), size ?? 0];
+    const slices = (gpu.mig ?? []).map(({ profile }) => [`${gpu.id}:${profile}`, `${bare}, slice ${profile}`, 'NVIDIA, MIG slices', 0]);
+    return [[gpu.id, size ? `${bare} ${size} GB` : bare, gpuGroup(gpu), size ?? 0], ...slices];
   });
   const natural = (a, b) => a.localeCompare(b, 'en', { numeric: true });
   return rows.sort((a, b) => groups.indexOf(a[2]) - groups.indexOf(b[2]) || natural(a[1], b[1]));

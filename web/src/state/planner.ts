@@ -182,7 +182,8 @@ function best(choices: GpuChoice[]): GpuChoice[] {
 }
 
 async function cards(request: Request, signal: AbortSignal): Promise<void> {
-  const all = gpus.map((gpu) => gpu.id);
+  // A slice is no card that one rents to hold a model; it can be chosen all the same.
+  const all = gpus.map((gpu) => gpu.id).filter((id) => !id.includes(':'));
   const common = COMMON.filter((id) => all.includes(id));
   const rest = all.filter((id) => !common.includes(id));
   const groups = [common.slice(0, 14), common.slice(14)];
