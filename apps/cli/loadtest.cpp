@@ -4,6 +4,8 @@
 #include <array>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <optional>
 
 #include "apps/cli/loadtest_report.h"
 #include "apps/cli/options.h"
@@ -11,10 +13,14 @@
 #include "base/text.h"
 #include "formats/http/head.h"
 #include "host/environment.h"
+#include "host/files.h"
 #include "host/interrupt.h"
 #include "host/live/load_report.h"
 #include "host/live/load_run.h"
+#include "host/model_source.h"
 #include "host/progress.h"
+#include "workload/lengths.h"
+#include "workload/trace.h"
 
 namespace vramwise::cli {
 namespace {
@@ -25,6 +31,7 @@ using host::LoadOptions;
 constexpr int64_t kMostUsers = 4096;
 constexpr int64_t kMostPrompt = 2'000'000;
 constexpr int64_t kMostOutput = 1'000'000;
+constexpr int64_t kMostTrace = int64_t{512} << 20;  // bytes of a file
 
 struct Span {
   int64_t low = 0;
@@ -39,6 +46,7 @@ struct Options {
   bool quiet = false;
   Span prompt;
   Span output;
+  std::optional<workload::Lengths> lengths;  // of --lengths: wins over the spans
   LoadOptions load;
 };
 
@@ -61,8 +69,29 @@ Result<Span> parse_span(const std::string& value, std::string_view flag, int64_t
   return span;
 }
 
+// A preset of the catalog ("chat"), or a file of recorded requests.
+Result<workload::Lengths> read_lengths(const std::string& value) {
+  json::Value from = json::Value::object();
+  workload::Trace trace;
+  const bool file = host::looks_like_path(value) || host::exists(value);
+  if (file) {
+    TRY_ASSIGN(const std::string text, host::read_file(value, kMostTrace));
+    TRY_ASSIGN(trace, workload::read_trace(text, value));
+  }
+  from.set("kind", file ? "trace" : "preset");
+  from.set("name", value);
+  Notes notes;
+  return workload::Lengths::read(json::Reader(from, "--lengths"), file ? &trace : nullptr, notes);
+}
+
 using Row = LiveOption<Options>;
 constexpr std::array kRows = {
+    Row{"--lengths", "NAME|FILE", "Load",
+        "lengths of a preset (chat, code, …) or of recorded requests (CSV, JSON Lines)",
+        [](Options& o, const std::string& v, std::string_view) -> Result<bool> {
+          TRY_ASSIGN(o.lengths, read_lengths(v));
+          return true;
+        }},
     Row{"--plan", "FILE", "Plan",
         "the plan: an answer of plan --json, or a request; gives users and lengths",
         [](Options& o, const std::string& v, std::string_view) -> Result<bool> {
@@ -217,6 +246,18 @@ void complete(Options& options, const std::optional<host::PlanView>& plan,
   const auto draw = [random](const Span& span) {
     return span.low + int64_t(random->below(uint64_t(span.high - span.low + 1)));
   };
+  if (options.lengths) {
+    if (sequence > 0) options.lengths->clip(sequence);
+    options.load.lengths = [random,
+                            lengths = std::make_shared<workload::Lengths>(*options.lengths)] {
+      const workload::Pair pair = lengths->draw(*random);
+      LoadLengths drawn;
+      drawn.prompt = pair.prompt;
+      drawn.output = pair.output;
+      return drawn;
+    };
+    return;
+  }
   options.load.lengths = [draw, prompt = options.prompt, output = options.output] {
     LoadLengths lengths;
     lengths.prompt = draw(prompt);

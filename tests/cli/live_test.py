@@ -338,6 +338,25 @@ class Loadtest(LiveCase):
         self.assertEqual(report["load"]["users"], 3)
         self.assertEqual(server.requests[-1]["max_tokens"], 32)
 
+    def test_lengths_of_a_trace_and_of_a_preset(self):
+        trace = self.machine.at / "trace.csv"
+        trace.write_text("arrival_seconds,prompt_tokens,output_tokens\n0,40,5\n1,80,7\n2,120,9\n")
+        server = self.double(tokens_per_second=2000)
+        report = self.answer("loadtest", server.url, *QUICK, "--lengths", trace)["loadtest"]
+        self.assertLessEqual({body["max_tokens"] for body in server.requests[2:]}, {5, 7, 9})
+        words = {len(body["messages"][0]["content"].split()) for body in server.requests[2:]}
+        self.assertLessEqual(words, {40 - 9, 80 - 9, 120 - 9})
+        self.assertGreater(len(words), 1)
+        self.assertEqual(report["outcome"], "held")
+        server = self.double(tokens_per_second=20000)
+        # Long answers may still run at the end; what was asked counts.
+        self.run_it("loadtest", server.url, *QUICK, "--timeout", "60", "--users", "16", "--lengths", "chat", "-c", "2k")
+        asked = [(len(b["messages"][0]["content"].split()), b["max_tokens"]) for b in server.requests[2:]]
+        self.assertGreater(len(set(asked)), 8)
+        self.assertLessEqual(max(p + o for p, o in asked), 2048)
+        self.assertEqual(self.run_it("loadtest", server.url, "--lengths", "chatt").returncode, 4)
+        self.assertEqual(self.run_it("loadtest", server.url, "--lengths", "./none.csv").returncode, 4)
+
     def test_varieties_of_good_answers(self):
         for mode in ("crlf", "bundle", "no_usage", "reasoning"):
             server = self.double(mode)
