@@ -47,6 +47,19 @@ int answer_question(const Question& question, const Output& output, const Pictur
   return show(answer, output, question.ask == "explain");
 }
 
+// [{"gpu":"h100-sxm","count":8,"usd_per_hour":16}], or the same under "prices".
+Result<json::Value> read_price_list(const std::string& path) {
+  TRY_ASSIGN(const std::string text, host::read_file(path, kRequestLimit));
+  TRY_ASSIGN(json::Value list, json::parse(text, path));
+  if (const json::Value* inner = list.find("prices")) list = json::Value(*inner);
+  if (!list.is_array()) {
+    return fail(Error(ErrorCode::invalid_input, "the prices are no list")
+                    .at(path)
+                    .hint("write [{\"gpu\": \"h100-sxm\", \"count\": 8, \"usd_per_hour\": 16}]"));
+  }
+  return list;
+}
+
 // Flags close to an unknown one, for the error message.
 std::vector<std::string> similar_flags(const CLI::App& command, const std::string& token) {
   std::vector<std::string> names;
@@ -148,6 +161,11 @@ int run(int argc, char** argv) {
                    "(default context)")
       ->type_name("WHAT")
       ->group("Question");
+  std::string prices;
+  asks[5]
+      ->add_option("--prices", prices, "own prices instead of the catalog's: a JSON list of offers")
+      ->type_name("FILE")
+      ->group("Question");
   int max_count = 0;
   asks[5]
       ->add_option("--max-count", max_count, "most GPUs of one kind (default 8)")
@@ -247,6 +265,11 @@ int run(int argc, char** argv) {
     if (!asks[i]->parsed()) continue;
     if (!emit.empty()) questions[i].extra.set("emit", emit);
     if (questions[i].ask == "max") questions[i].extra.set("of", max_of);
+    if (!prices.empty()) {
+      auto list = read_price_list(prices);
+      if (!list) return show_error(list.error(), output);
+      questions[i].extra.set("prices", std::move(*list));
+    }
     if (max_count > 0) questions[i].extra.set("max_count", max_count);
     questions[i].line = launch_line;
     if (questions[i].model.empty() && questions[i].request_file.empty() &&

@@ -5,6 +5,7 @@
 #include "api/asks.h"
 #include "api/load_decisions.h"
 #include "base/text.h"
+#include "catalog/gpu.h"
 #include "plan/bounds.h"
 #include "plan/choices.h"
 #include "plan/sentence.h"
@@ -42,7 +43,7 @@ Value choice_block(const plan::GpuChoice& choice) {
   if (choice.price) {
     item.set("usd_per_hour", choice.price->usd_per_hour);
     item.set("offer", choice.price->offer);
-    item.set("price_date", choice.price->date);
+    if (!choice.price->date.empty()) item.set("price_date", choice.price->date);
   }
   item.set("pareto", choice.pareto);
   return item;
@@ -50,6 +51,34 @@ Value choice_block(const plan::GpuChoice& choice) {
 
 std::string counted_card(const plan::GpuChoice& choice) {
   return (choice.count > 1 ? format_integer(choice.count) + " x " : "") + choice.gpu;
+}
+
+// {"prices":[{"gpu":"h100-sxm","count":8,"usd_per_hour":16,"name":"rack 4","date":"2026-11-01"}]}
+Result<std::vector<plan::Offer>> read_prices(const json::Reader& request) {
+  std::vector<plan::Offer> offers;
+  const auto list = request.find("prices");
+  if (!list) return offers;
+  TRY_ASSIGN(const auto items, list->items());
+  if (items.empty() || items.size() > 10'000) {
+    return fail(list->error(ErrorCode::invalid_input, "'prices' must list 1 to 10,000 offers"));
+  }
+  for (const json::Reader& item : items) {
+    plan::Offer offer;
+    TRY_ASSIGN(const std::string gpu, item.require_string({"gpu"}));
+    auto found = catalog::find_gpu(gpu);
+    if (!found) return fail(std::move(found.error()).at("prices"));
+    offer.gpu = found->id;
+    TRY_ASSIGN(const int64_t count, item.integer_or({"count"}, 1, 1, 4096));
+    offer.gpus = int(count);
+    TRY_ASSIGN(const json::Reader price, item.require({"usd_per_hour"}));
+    TRY_ASSIGN(offer.usd_per_hour, price.number(0.0001, 1e6));
+    TRY_ASSIGN(const auto name, item.optional_string({"name"}));
+    TRY_ASSIGN(const auto date, item.optional_string({"date"}));
+    offer.name = name.value_or("own price");
+    offer.date = date.value_or("");
+    offers.push_back(std::move(offer));
+  }
+  return offers;
 }
 
 }  // namespace
@@ -113,6 +142,7 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
   TRY_ASSIGN(const int64_t most, request.integer_or({"max_count"}, 8, 1, 64));
   options.max_count = int(most);
   TRY_ASSIGN(options.include_tight, request.boolean_or({"include_tight"}, false));
+  TRY_ASSIGN(options.prices, read_prices(request));
   if (const auto only = request.find("only")) {
     TRY_ASSIGN(const auto items, only->items());
     for (const json::Reader& item : items) {
@@ -160,7 +190,8 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
   } else if (cheapest != search.choices.end()) {
     sentence = "Cheapest to rent: " + counted_card(*cheapest) + " at $" +
                format_fixed(cheapest->price->usd_per_hour, 2) + " an hour (" +
-               cheapest->price->offer + ", price of " + cheapest->price->date + ")";
+               cheapest->price->offer +
+               (cheapest->price->date.empty() ? "" : ", price of " + cheapest->price->date) + ")";
     if (cheapest->users >= 0) sentence += ", " + format_grouped(cheapest->users) + " users";
   } else {
     sentence = "Smallest that holds it: " + counted_card(search.choices.front());

@@ -43,7 +43,7 @@ Resolved with_choice(const Resolved& resolved, const GpuChoice& choice) {
 
 Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& options) {
   GpuSearch search;
-  const PriceList prices;
+  const PriceList prices = options.prices.empty() ? PriceList() : PriceList(options.prices);
   std::vector<std::string> ids = options.only;
   if (ids.empty()) {
     for (const std::string_view id : catalog::ids(catalog::Kind::gpu)) ids.emplace_back(id);

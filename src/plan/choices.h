@@ -36,6 +36,7 @@ struct GpuSearchOptions {
   bool include_tight = false;
   int max_count = 8;
   std::vector<std::string> only;  // ids; empty: all of the catalog
+  std::vector<Offer> prices;      // of one's own; empty: the catalog's
 };
 
 Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& options);

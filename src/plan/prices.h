@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vramwise::plan {
@@ -14,10 +15,21 @@ struct Price {
   std::string date;         // as the source states it
 };
 
+// What renting cards costs, by the machine.
+struct Offer {
+  std::string gpu;  // catalog id
+  int gpus = 0;     // cards of the machine
+  double usd_per_hour = 0;
+  std::string name;
+  std::string date;  // may be empty in a list of one's own
+};
+
 // All offers of the catalog, read once per search.
 class PriceList {
  public:
   PriceList();
+  // Only these: a price list of one's own takes the place of the catalog's.
+  explicit PriceList(std::vector<Offer> offers) : offers_(std::move(offers)) {}
   // The cheapest way to rent `count` cards of a type for an hour: an instance with at least that
   // many, or several of one kind. Empty when the catalog has no offer.
   std::optional<Price> cheapest(std::string_view gpu, int count) const;
@@ -26,13 +38,6 @@ class PriceList {
 
  private:
   std::optional<Price> extreme(std::string_view gpu, int count, bool dear) const;
-  struct Offer {
-    std::string gpu;
-    int gpus = 0;
-    double usd_per_hour = 0;
-    std::string name;
-    std::string date;
-  };
   std::vector<Offer> offers_;
 };
 

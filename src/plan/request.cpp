@@ -225,6 +225,7 @@ Result<Request> read_request(const json::Reader& root) {
                 "grid",
                 "levers",
                 "emit",
+                "prices",
                 "log",
                 "calibration"},
                "", request.notes);

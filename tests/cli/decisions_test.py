@@ -1,0 +1,89 @@
+"""docs/decisions.md shows what the commands in it print, and --prices replaces the catalog's prices."""
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+VRAMWISE = os.environ.get("VRAMWISE", "build/release/bin/vramwise")
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "decisions.md"
+BLOCK = re.compile(r"<!-- run: (.*?)(?: \| head (\d+))? -->\n(.*?)<!-- end -->", re.S)
+
+
+def run(*arguments):
+    return subprocess.run([VRAMWISE, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ, LC_ALL="C.UTF-8"))
+
+
+def transcript(command, lines):
+    """The block of a command: itself, and the first lines that it prints."""
+    words = [w for w in shlex.split(command)]
+    output = run(*words).stdout.splitlines()
+    shown = output[:int(lines)] if lines else output
+    more = [f"… {len(output) - len(shown)} more lines"] if len(shown) < len(output) else []
+    asked = command.replace(" --width 80", "")
+    return "\n".join(["```", f"$ vramwise {asked}", *(line.rstrip() for line in shown + more), "```"]) + "\n"
+
+
+class Transcripts(unittest.TestCase):
+    def test_the_page_shows_what_the_commands_print(self):
+        blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+        self.assertEqual(len(blocks), 4)
+        for command, lines, shown in blocks:
+            with self.subTest(command):
+                self.assertEqual(shown, transcript(command, lines))
+
+    def test_the_two_questions_are_answered(self):
+        answer = json.loads(run("gpus", "Qwen/Qwen3-32B", "--ctx", "8k", "--concurrency", "50", "--json").stdout)["gpus"]
+        first = answer["choices"][0]
+        self.assertGreaterEqual(first["users"], 50)
+        self.assertRegex(first["price_date"], r"^20\d\d-\d\d-\d\d$")
+        prices = [c["usd_per_hour"] for c in answer["choices"] if "usd_per_hour" in c]
+        self.assertEqual(prices, sorted(prices))
+        # The choice is a plan that fits by itself.
+        arguments = [f"--option={k}={json.dumps(v)}" for k, v in first.get("options", {}).items()]
+        plan = run("plan", "Qwen/Qwen3-32B", "--ctx", "8k", "--concurrency", "50", "--gpu", first["gpu"], "--count",
+                   first["count"], *arguments, "--json")
+        self.assertEqual(json.loads(plan.stdout)["outcome"], "fits")
+
+
+class Prices(unittest.TestCase):
+    def gpus(self, prices, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "prices.json"
+            path.write_text(prices if isinstance(prices, str) else json.dumps(prices), encoding="utf-8")
+            return run("gpus", "qwen3-8b", "--ctx", "8k", "--concurrency", "4", "--prices", path, *arguments)
+
+    def test_own_prices_take_the_catalogs_place(self):
+        offers = [{"gpu": "H100", "count": 8, "usd_per_hour": 12, "name": "rack 4"},
+                  {"gpu": "rtx-3090", "usd_per_hour": 0.1, "name": "desk", "date": "2026-11-01"}]
+        for given in (offers, {"prices": offers}):
+            answer = json.loads(self.gpus(given, "--json").stdout)["gpus"]
+            priced = [c for c in answer["choices"] if "usd_per_hour" in c]
+            self.assertEqual({c["gpu"] for c in priced}, {"h100-sxm", "rtx-3090"})
+            self.assertEqual((priced[0]["gpu"], priced[0]["offer"].split(" x ")[-1]), ("rtx-3090", "desk"))
+            self.assertEqual(priced[0]["price_date"], "2026-11-01")
+            rack = [c for c in priced if c["gpu"] == "h100-sxm"]
+            self.assertEqual({c["usd_per_hour"] for c in rack}, {12})
+            self.assertNotIn("price_date", rack[0])
+
+    def test_wrong_prices_say_so(self):
+        for prices, code in (("{}", 3), ("[", 3), ("[]", 3), ([{"gpu": "h1000", "usd_per_hour": 1}], 4),
+                             ([{"gpu": "h100-sxm"}], 3), ([{"gpu": "h100-sxm", "usd_per_hour": -1}], 3),
+                             ([{"gpu": "h100-sxm", "usd_per_hour": 1, "count": 0}], 3), ([7], 3)):
+            result = self.gpus(prices)
+            self.assertEqual((result.returncode, result.stdout), (code, ""), str(prices) + result.stderr)
+        self.assertEqual(run("gpus", "qwen3-8b", "--prices", "nowhere.json").returncode, 4)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(BLOCK.sub(lambda m: f"<!-- run: {m[1]}{' | head ' + m[2] if m[2] else ''} -->\n"
+                                  f"{transcript(m[1], m[2])}<!-- end -->", text), encoding="utf-8")
+    else:
+        unittest.main()
