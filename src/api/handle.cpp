@@ -3,6 +3,7 @@
 #include "api/answer.h"
 #include "api/asks.h"
 #include "api/simulate.h"
+#include "api/verify.h"
 #include "base/text.h"
 #include "json/parse.h"
 
@@ -66,7 +67,8 @@ std::string handle(std::string_view request, std::span<const BlobPart> parts) {
   if (!value) return json::dump(error_answer(json::Value(), value.error()));
   const json::Value* given_id = value->find("id");
   const json::Value id = given_id != nullptr ? *given_id : json::Value();
-  const auto need = attach_headers(*value, parts);
+  auto need = attach_headers(*value, parts);
+  if (need && !*need) need = attach_log(*value, parts);
   if (!need) return json::dump(error_answer(id, need.error()));
   if (*need) {
     json::Value answer = answer_head(id);

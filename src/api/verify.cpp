@@ -305,6 +305,38 @@ Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, c
 
 }  // namespace
 
+Result<std::optional<Need>> attach_log(Value& request, std::span<const BlobPart> parts) {
+  // A start is at the head of a log, what it died of at its tail.
+  constexpr int64_t kWhole = int64_t{32} << 20, kHalf = kWhole / 2;
+  Value* log = request.is_object() ? request.find("log") : nullptr;
+  if (log == nullptr || !log->is_object()) return std::optional<Need>();
+  const json::Reader reader(*log, "log");
+  TRY_ASSIGN(const int64_t blob, reader.require_integer({"blob"}, 0, 4096));
+  TRY_ASSIGN(const int64_t size, reader.require_integer({"size_bytes"}, 0));
+  std::vector<Need> ranges;
+  if (size <= kWhole) {
+    ranges.push_back({blob, 0, size});
+  } else {
+    ranges = {{blob, 0, kHalf}, {blob, size - kHalf, kHalf}};
+  }
+  std::string text;
+  for (const Need& need : ranges) {
+    const BlobPart* found = nullptr;
+    for (const BlobPart& part : parts) {
+      const bool holds = part.blob == need.blob && part.offset <= need.offset &&
+                         part.offset + int64_t(part.bytes.size()) >= need.offset + need.bytes;
+      if (holds) found = &part;
+    }
+    if (found == nullptr && need.bytes > 0) return std::optional<Need>(need);
+    if (found != nullptr) {
+      text += found->bytes.substr(size_t(need.offset - found->offset), size_t(need.bytes));
+    }
+    if (ranges.size() > 1) text += '\n';
+  }
+  *log = Value(std::move(text));
+  return std::optional<Need>();
+}
+
 struct LogSession::State {
   verify::LogReader reader;
 };

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 
+#include "api/blobs.h"
 #include "base/result.h"
 #include "json/reader.h"
 #include "json/value.h"
@@ -31,6 +34,10 @@ class LogSession {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// {"log":{"blob":0,"size_bytes":N}}: asks for the bytes that are lacking (the head and the tail of
+// a log beyond 32 MiB), then puts the text in their place.
+Result<std::optional<Need>> attach_log(json::Value& request, std::span<const BlobPart> parts);
 
 Result<json::Value> ask_verify(const json::Reader& request, const json::Value& id);
 

@@ -73,12 +73,12 @@ class Term {
     high_ = runs_ == 0 ? shift : std::max(high_, shift);
     ++runs_;
   }
-  std::optional<engines::MeasuredTerm> get() const {
-    if (runs_ == 0) return std::nullopt;
+  // Memory shared with the host differs by gigabytes from boot to boot: one run there says nothing.
+  std::optional<engines::MeasuredTerm> get(bool unified) const {
+    if (runs_ == 0 || (unified && runs_ < 2)) return std::nullopt;
     return engines::MeasuredTerm{Bytes(sum_ / runs_), Bytes(saturating_subtract(high_, low_)),
                                  runs_};
   }
-  int runs() const { return runs_; }
 
  private:
   int64_t sum_ = 0, low_ = 0, high_ = 0;
@@ -121,11 +121,12 @@ Result<bool> calibrate(const json::Value& runs, Resolved& resolved) {
     graphs.add(*run.terms, "graphs");
     if (same_options(run, assessment)) activations.add(*run.terms, "activations");
   }
+  const bool unified = resolved.hardware.devices.front().gpu.unified_memory;
   engines::Calibration found;
-  found.weights = weights.get();
-  found.activations = activations.get();
-  found.non_torch = non_torch.get();
-  found.graphs = graphs.get();
+  found.weights = weights.get(unified);
+  found.activations = activations.get(unified);
+  found.non_torch = non_torch.get(unified);
+  found.graphs = graphs.get(unified);
   if (found.empty()) return false;
   found.words = format_integer(applied) + (applied == 1 ? " run of " : " runs of ") + models;
   resolved.notes.assume(

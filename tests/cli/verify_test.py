@@ -299,6 +299,15 @@ class Calibration(unittest.TestCase):
         self.assertEqual(self.run_here("calibration", "remove", "7").returncode, 4)
         self.assertEqual(self.run_here("calibration", "import", "-", text="{}").returncode, 3)
 
+    def test_one_saved_run_makes_no_group_worse(self):
+        from accuracy import calibration
+        from accuracy.planner import Planner
+        plain, saved, bars, table = calibration.calibration(Planner(VRAMWISE), cases.load_measured())
+        self.assertGreaterEqual(len(plain.rows), 12)
+        self.assertEqual([row for row in table.rows if "worse" in row[-1]], [])
+        self.assertLess(sum(r.error for r in saved.rows), sum(r.error for r in plain.rows))
+        self.assertGreaterEqual(bars.figures()["hold"], 0.9)
+
     def test_two_processes_at_once(self):
         with open(self.LOG, encoding="utf-8") as file:
             text = file.read()
