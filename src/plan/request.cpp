@@ -140,8 +140,9 @@ Result<engines::Workload> read_workload(const json::Reader& root, Notes& notes) 
   warn_unknown(*from,
                {"sequence_tokens", "concurrency", "lengths", "arrivals", "trace", "requests"},
                "workload.", notes);
-  TRY_ASSIGN(const auto tokens, from->optional_integer({"sequence_tokens"}, 1, kMaxTokens));
-  TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMaxSequences));
+  TRY_ASSIGN(const auto tokens,
+             from->optional_integer({"sequence_tokens"}, 1, kMostSequenceTokens));
+  TRY_ASSIGN(const auto concurrency, from->optional_integer({"concurrency"}, 1, kMostConcurrency));
   workload.sequence_tokens = Tokens(tokens.value_or(0));
   workload.concurrency = Sequences(concurrency.value_or(0));
   return workload;
