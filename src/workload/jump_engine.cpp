@@ -12,7 +12,7 @@ namespace vramwise::workload {
 namespace {
 
 constexpr int32_t kNone = -1;
-constexpr int64_t kMaxInSystem = 8'000'000;  // requests; about 1 GB of state
+constexpr int64_t kMaxInSystem = 2'000'000;  // requests; about 300 MB of state
 constexpr int64_t kMovesBetweenLooks = 4096;
 
 // A request in the system. Decoding ones do not change from step to step: what they hold follows

@@ -145,9 +145,9 @@ class DecodeFirst final : public StepBase {
 
 Result<Totals> run_decode_first(const Scheduler& scheduler, const StepTime& time, Source& source,
                                 Meter* meter, FateSink* sink, const Limits& limits) {
-  if (scheduler.prefix_caching && scheduler.blocks > (int64_t{1} << 27)) {
+  if (scheduler.prefix_caching && scheduler.blocks > (int64_t{1} << 22)) {
     return fail(Error(ErrorCode::too_large,
-                      "the prefix cache of a pool beyond 134,217,728 blocks "
+                      "the prefix cache of a pool beyond 4,194,304 blocks "
                       "is not simulated")
                     .at("scheduler.blocks"));
   }

@@ -3,7 +3,7 @@
 namespace vramwise::workload {
 namespace {
 
-constexpr int64_t kMaxInSystem = 2'000'000;
+constexpr int64_t kMaxInSystem = 1'000'000;
 constexpr int64_t kStepsBetweenLooks = 1024;
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace vramwise::workload {
 namespace {
 
-constexpr size_t kMaxRows = 50'000'000;
+constexpr size_t kMaxRows = 10'000'000;
 constexpr size_t kMaxLine = 1 << 20;
-constexpr size_t kMaxChain = 500'000'000;
+constexpr size_t kMaxChain = 50'000'000;
 
 struct Line {
   std::string_view text;
@@ -143,7 +143,7 @@ class Reader {
  private:
   Result<bool> add(TraceRow row, const Line& line) {
     if (trace_.rows.size() >= kMaxRows) {
-      return fail(Error(ErrorCode::too_large, "a trace of more than 50,000,000 rows")
+      return fail(Error(ErrorCode::too_large, "a trace of more than 10,000,000 rows")
                       .at(Where{std::string(name_), "", line.number, 0, -1}));
     }
     trace_.rows.push_back(row);
