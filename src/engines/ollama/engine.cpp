@@ -245,7 +245,7 @@ std::string model_name(const Question& q) {
       const auto meant = catalog::resolve_model(name);
       if (!meant) continue;
       // A name without a format is the library's usual one.
-      const std::string_view stored = meant->weights.empty() ? "Q4_K_M" : meant->weights;
+      const std::string stored = meant->weights.empty() ? "Q4_K_M" : meant->weights;
       if (stored == format) return name;
     }
   }
