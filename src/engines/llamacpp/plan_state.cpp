@@ -22,9 +22,9 @@ bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
 // Real loads try pipeline copies first and do without when they do not fit.
 Budget measured_for_real(const Question& q, PlanState& s, const ContextSettings& context,
                          const PlacementSettings& placement) {
-  Budget b = s.budgeter->measure(context, placement, Pass::real);
+  Budget b = s.measure(context, placement);
   if (b.copies > 1 && over_memory(q, s, b)) {
-    b = s.budgeter->measure(context, placement, Pass::real, Pipeline::off);
+    b = s.measure(context, placement, Pipeline::off);
     s.notes.assume("pipeline_retry",
                    "Pipeline copies of the inputs do not fit; llama.cpp then loads without them.",
                    "ggml-org/llama.cpp src/llama-context.cpp");
@@ -45,11 +45,19 @@ void answer_fit(const Question& q, PlanState& s) {
     question.free.push_back(q.hardware->ram);
   }
   question.margin = r.fit_margin;
+  // What the draft model takes is added to the margin first.
+  Budget beside = s.budget;
+  if (s.draft) {
+    for (size_t d = 0; d < question.margin.size(); ++d) {
+      question.margin[d] += Bytes(beside.draft_total(d));
+      beside.clear_draft(d);
+    }
+  }
   question.smallest_ctx = r.fit_ctx;
   question.ctx_open = !r.ctx_given;
   question.layers_open = !r.layers_given;
   // One device is measured alike with and without allocation.
-  const Budget* measured = s.devices() <= 1 ? &s.budget : nullptr;
+  const Budget* measured = s.devices() <= 1 ? &beside : nullptr;
   const FitAnswer answer = run_fit(*s.budgeter, r.context, r.placement, question, measured);
   const int64_t every_layer = int64_t(s.shape().layers.size()) + 1;
 
@@ -101,6 +109,9 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
     s.notes.assume("tensor_split_even",
                    "Split mode tensor: weights and caches are taken to be shared evenly.",
                    "ggml-org/llama.cpp src/llama-model.cpp");
+  }
+  if (s.request.draft_model) {
+    TRY_ASSIGN(s.draft, Draft::make(q, s.shape(), s.rules, *s.profile, s.request, s.notes));
   }
   s.budget = measured_for_real(q, s, s.request.context, s.request.placement);
   if (refusals_of(s).empty()) answer_fit(q, s);
