@@ -73,8 +73,8 @@ Result<std::unique_ptr<Draft>> Draft::make(const Question& q, const Shape& targe
   own.settings.options.set("parallel", json::Value(request.context.sequences));
   own.settings.options.set("n_outputs_max", json::Value(request.context.sequences));
   TRY_ASSIGN(draft->own_, read_request(own, draft->file_->shape, draft->rules_, own_notes));
-  draft->budgeter_ = std::make_unique<Budgeter>(draft->file_->shape, draft->file_->gguf, draft->rules_, profile,
-                                                *q.hardware, draft->own_);
+  draft->budgeter_ = std::make_unique<Budgeter>(draft->file_->shape, draft->file_->gguf,
+                                                draft->rules_, profile, *q.hardware, draft->own_);
   if (!family_of(draft->file_->shape.architecture).checked) {
     notes.assume("draft_graph",
                  "the graph of the draft model's architecture follows a neighbour's");

@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/llamacpp/better.h"
 #include "engines/llamacpp/graph/families.h"
+#include "engines/llamacpp/reads.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -30,6 +32,39 @@ Budget measured_for_real(const Question& q, PlanState& s, const ContextSettings&
                    "ggml-org/llama.cpp src/llama-context.cpp");
   }
   return b;
+}
+
+ReadsPerToken named_reads(const PlanState& s, const Budget& b) {
+  ReadsPerToken named;
+  const std::vector<int64_t> reads = reads_per_token(s.shape(), s.file->gguf, b);
+  for (size_t d = 0; d < reads.size(); ++d) {
+    named.emplace_back(s.budgeter->backends()[d].name, Bytes(reads[d]));
+  }
+  return named;
+}
+
+// Beside a fit that leaves something on the host: a placement of our own in the same memory, where
+// it reads less from there.
+void find_better_fit(const FitAnswer& answer, const FitQuestion& question, const Budget& fitted,
+                     PlanState& s) {
+  if (answer.n_gpu_layers < 0 || s.devices() == 0) return;
+  std::vector<int64_t> room;
+  for (size_t d = 0; d < s.devices(); ++d) {
+    room.push_back((question.free[d] - question.margin[d]).count());
+  }
+  ContextSettings context = s.request.context;
+  context.n_ctx = answer.n_ctx;
+  const auto found = find_better(*s.budgeter, s.file->gguf, context, s.request.placement, room);
+  if (!found) return;
+  const size_t host = s.devices();
+  const int64_t ours = reads_per_token(s.shape(), s.file->gguf, found->budget)[host];
+  if (ours >= reads_per_token(s.shape(), s.file->gguf, fitted)[host]) return;
+  Fit::Better better;
+  better.n_gpu_layers = int64_t(s.shape().layers.size()) + 1;
+  better.tensor_split = found->placement.tensor_split;
+  better.override_tensor = found->overrides;
+  better.reads = named_reads(s, found->budget);
+  s.fit->better = std::move(better);
 }
 
 void answer_fit(const Question& q, PlanState& s) {
@@ -68,7 +103,17 @@ void answer_fit(const Question& q, PlanState& s) {
   fit.tensor_split = answer.tensor_split;
   fit.override_tensor = answer.overrides;
   s.fit = std::move(fit);
-  if (!answer.changed || answer.failed) return;
+  if (!answer.changed || answer.failed) {
+    s.fit->reads = named_reads(s, s.budget);
+    return;
+  }
+  if (q.detail == Detail::full) {
+    ContextSettings context = r.context;
+    context.n_ctx = answer.n_ctx;
+    const Budget fitted = s.budgeter->measure(context, answer.placement, Pass::real);
+    s.fit->reads = named_reads(s, fitted);
+    find_better_fit(answer, question, fitted, s);
+  }
   if (q.workload.given()) {
     // What was asked for is shown as asked, and the command says so.
     s.fit_would_change = true;
