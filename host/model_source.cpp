@@ -444,6 +444,9 @@ Result<void> resolve_sources(Value& request, const SourceOptions& options) {
   }
   for (Value* holder : holders) {
     if (Value* model = holder->find("model")) TRY(resolve_model(*model, options));
+    Value* draft = holder->find("draft");
+    if (draft == nullptr || !draft->is_object()) continue;
+    if (Value* model = draft->find("model")) TRY(resolve_model(*model, options));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include "apps/cli/load_options.h"
 #include "apps/cli/sizes.h"
 #include "base/text.h"
+#include "host/model_source.h"
 #include "json/parse.h"
 
 namespace vramwise::cli {
@@ -65,6 +66,19 @@ constexpr std::array kOptions = {
     OptionSpec{"--override", "KEY=VALUE", "Model", "replace one key of the model's config", true,
                [](Value& r, const std::string& v, std::string_view flag) {
                  return set_pair(part(part(r, "model"), "overrides"), v, flag, true);
+               }},
+    OptionSpec{"--draft", "MODEL", "Model",
+               "draft model of speculative decoding: a name, file or folder, as MODEL\n"
+               "(default: what the engine's own options name)",
+               false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 const char* kind = host::looks_like_path(v) ? "path" : "ref";
+                 return set_text(part(part(r, "draft"), "model"), kind, v);
+               }},
+    OptionSpec{"--draft-weights", "FORMAT", "Model",
+               "its stored format (default: what its files say)", false,
+               [](Value& r, const std::string& v, std::string_view) {
+                 return set_text(part(r, "draft"), "weights", v);
                }},
     OptionSpec{"-g,--gpu", "ID", "Hardware",
                "GPU, as in `vramwise catalog gpus`; none = CPU only;\n"

@@ -286,6 +286,20 @@ Value plan_answer(const Value& id, const plan::Plan& plan) {
     Value overrides = Value::array();
     for (const std::string& o : a.fit->override_tensor) overrides.push(o);
     fit.set("override_tensor", std::move(overrides));
+    fit.set("read_bytes_per_token", sizes_by_name(a.fit->reads));
+    if (a.fit->better) {
+      const engines::Fit::Better& b = *a.fit->better;
+      Value better = Value::object();
+      better.set("n_gpu_layers", b.n_gpu_layers);
+      Value shares = Value::array();
+      for (const double share : b.tensor_split) shares.push(share);
+      better.set("tensor_split", std::move(shares));
+      Value patterns = Value::array();
+      for (const std::string& o : b.override_tensor) patterns.push(o);
+      better.set("override_tensor", std::move(patterns));
+      better.set("read_bytes_per_token", sizes_by_name(b.reads));
+      fit.set("better", std::move(better));
+    }
     answer.set("fit", std::move(fit));
   }
   answer.set("requirements", requirement_rows(a));

@@ -90,10 +90,13 @@ Result<std::optional<Need>> attach_headers(Value& request, std::span<const BlobP
     if (inner != nullptr && inner->is_object()) holders.push_back(inner);
   }
   for (Value* holder : holders) {
-    Value* model = holder->find("model");
-    if (model == nullptr || !model->is_object()) continue;
-    TRY_ASSIGN(const std::optional<Need> need, attach(*model, parts));
-    if (need) return need;
+    Value* draft = holder->find("draft");
+    for (Value* of : {holder, draft}) {
+      Value* model = of != nullptr && of->is_object() ? of->find("model") : nullptr;
+      if (model == nullptr || !model->is_object()) continue;
+      TRY_ASSIGN(const std::optional<Need> need, attach(*model, parts));
+      if (need) return need;
+    }
   }
   return std::optional<Need>();
 }

@@ -51,9 +51,17 @@ class Memo {
   virtual ~Memo() = default;
 };
 
+// A second, smaller model that proposes tokens for the first to check (speculative decoding).
+struct DraftModel {
+  const model::Model* model = nullptr;  // both or neither
+  const weights::Weights* weights = nullptr;
+  bool given() const { return model != nullptr; }
+};
+
 struct Question {
   const model::Model* model = nullptr;
   const weights::Weights* weights = nullptr;
+  DraftModel draft;  // where its model is known; an engine may be asked to draft without one
   const Hardware* hardware = nullptr;
   Settings settings;
   Workload workload;
@@ -109,12 +117,26 @@ struct Buffers {
   Bytes kv, swa_kv, recurrent, output;
 };
 
+// Bytes of weights and cache that one generated token reads, from the memory each buffer is in:
+// "CUDA0", "CPU". At a full context, and with the experts that a token is routed to.
+using ReadsPerToken = std::vector<std::pair<std::string, Bytes>>;
+
 // What llama.cpp's fit chooses where -c or -ngl is left to it.
 struct Fit {
   int64_t ctx_size = 0;
   int64_t n_gpu_layers = 0;
   std::vector<double> tensor_split;
   std::vector<std::string> override_tensor;
+  ReadsPerToken reads;
+
+  // A placement at the same context, in the same memory, that reads less from the host.
+  struct Better {
+    int64_t n_gpu_layers = 0;
+    std::vector<double> tensor_split;
+    std::vector<std::string> override_tensor;
+    ReadsPerToken reads;
+  };
+  std::optional<Better> better;
 };
 
 enum class Reading { need, reserve, peak };
@@ -189,6 +211,9 @@ class Engine {
   // The option that takes the program of a pasted line ("llama-server"), where an engine's programs
   // have defaults of their own; empty: they do not.
   virtual std::string_view program_option() const { return {}; }
+  // The separate draft model that the options name; empty: none, or a head that is no model of its
+  // own.
+  virtual std::string draft_named(const Settings&) const { return {}; }
   // Devices that the options themselves speak of (parallel sizes); 0: they do not say.
   virtual int64_t devices_asked(const Options&) const { return 0; }
   // Whether it runs on such a card at all.

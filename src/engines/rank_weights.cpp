@@ -355,6 +355,7 @@ std::string_view to_string(WeightItem item) {
     case WeightItem::absorbed: return "absorbed latent projections";
     case WeightItem::rotary: return "rotary tables";
     case WeightItem::lora: return "adapter slots";
+    case WeightItem::drafter: return "drafter";
   }
   return "";
 }

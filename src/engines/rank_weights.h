@@ -68,8 +68,9 @@ enum class WeightItem {
   absorbed,
   rotary,
   lora,
+  drafter,  // a separate draft model or head; put there by the engine
 };
-inline constexpr size_t kWeightItems = size_t(WeightItem::lora) + 1;
+inline constexpr size_t kWeightItems = size_t(WeightItem::drafter) + 1;
 std::string_view to_string(WeightItem item);
 
 struct RankWeights {

@@ -22,21 +22,22 @@ void warn_unknown(const json::Reader& object, std::initializer_list<std::string_
   }
 }
 
-Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
+// `place` is where the object stands that holds "model": empty, or "draft.".
+Result<ModelSpec> read_model(const json::Reader& root, const std::string& place, Notes& notes) {
   ModelSpec spec;
   const auto model = root.find("model");
   if (!model) {
-    return fail(root.error(ErrorCode::missing_field, "field 'model' is missing")
+    return fail(root.error(ErrorCode::missing_field, "field '" + place + "model' is missing")
                     .hint("give \"model\":{\"ref\":\"Qwen/Qwen3-8B\"} or {\"config\":{…}}"));
   }
   if (!model->is_object()) {
-    return fail(model->error(ErrorCode::invalid_input, "'model' must be an object")
+    return fail(model->error(ErrorCode::invalid_input, "'" + place + "model' must be an object")
                     .hint("write \"model\":{\"ref\":\"Qwen/Qwen3-8B\"}"));
   }
   warn_unknown(
       *model,
       {"ref", "config", "quantization_config", "overrides", "path", "header", "assume_family"},
-      "model.", notes);
+      place + "model.", notes);
   TRY_ASSIGN(const auto ref, model->optional_string({"ref"}));
   TRY_ASSIGN(const auto path, model->optional_string({"path"}));
   TRY_ASSIGN(const auto family, model->optional_string({"assume_family"}));
@@ -47,7 +48,7 @@ Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
     if (const auto member = model->find(key)) {
       if (!member->is_object()) {
         return fail(member->error(ErrorCode::invalid_input,
-                                  "'model." + std::string(key) + "' is " +
+                                  "'" + place + "model." + std::string(key) + "' is " +
                                       std::string(json::to_string(member->value().kind())) +
                                       ", expected an object"));
       }
@@ -73,6 +74,22 @@ Result<ModelSpec> read_model(const json::Reader& root, Notes& notes) {
         model->error(ErrorCode::too_large, "the model's name is longer than 300 characters"));
   }
   return spec;
+}
+
+Result<DraftSpec> read_draft(const json::Reader& root, Notes& notes) {
+  DraftSpec draft;
+  const auto from = root.find("draft");
+  if (!from) return draft;
+  if (!from->is_object()) {
+    return fail(from->error(ErrorCode::invalid_input, "'draft' must be an object")
+                    .hint("write \"draft\":{\"model\":{\"ref\":\"Qwen/Qwen3-0.6B\"}}"));
+  }
+  warn_unknown(*from, {"model", "weights"}, "draft.", notes);
+  draft.given = true;
+  TRY_ASSIGN(draft.model, read_model(*from, "draft.", notes));
+  TRY_ASSIGN(const auto weights, from->optional_string({"weights"}));
+  draft.weights = weights.value_or("");
+  return draft;
 }
 
 Result<DeviceSpec> read_device(const json::Reader& from) {
@@ -226,7 +243,8 @@ Result<Request> read_request(const json::Reader& root) {
                       "emit",
                       "prices",
                       "log",
-                      "calibration"},
+                      "calibration",
+                      "draft"},
                "", request.notes);
   TRY_ASSIGN(const auto line, root.optional_string({"line"}));
   request.line = line.value_or("");
@@ -240,7 +258,8 @@ Result<Request> read_request(const json::Reader& root) {
   request.weights = weights.value_or("");
   TRY(read_engine(root, request));
   TRY_ASSIGN(request.workload, read_workload(root, request.notes));
-  TRY_ASSIGN(request.model, read_model(root, request.notes));
+  TRY_ASSIGN(request.model, read_model(root, "", request.notes));
+  TRY_ASSIGN(request.draft, read_draft(root, request.notes));
   TRY_ASSIGN(request.hardware, read_hardware(root, request.notes));
   return request;
 }

@@ -40,11 +40,19 @@ struct HardwareSpec {
   Bytes ram;
 };
 
+// The draft model of speculative decoding, where the request itself has one.
+struct DraftSpec {
+  bool given = false;
+  ModelSpec model;
+  std::string weights;
+};
+
 struct Request {
   json::Value id;  // echoed; null = absent
   std::string ask = "plan";
   ModelSpec model;
   std::string weights;  // stored format; empty: what the model's files say
+  DraftSpec draft;
   std::string engine = "vllm";
   bool engine_given = false;
   engines::Settings settings;

@@ -11,6 +11,7 @@
 #include "model/from_gguf.h"
 #include "model/from_safetensors.h"
 #include "plan/cards.h"
+#include "plan/draft.h"
 #include "weights/from_files.h"
 
 namespace vramwise::plan {
@@ -74,6 +75,7 @@ engines::Question Resolved::question(engines::Detail detail) const {
   engines::Question question;
   question.model = model.get();
   question.weights = weights.get();
+  question.draft = {draft_model.get(), draft_weights.get()};
   question.hardware = &hardware;
   question.settings = settings;
   question.workload = workload;
@@ -281,6 +283,7 @@ Result<Resolved> resolve(const Request& request) {
     }
   }
   TRY(note_repository(request, resolved));
+  TRY(resolve_draft(request, resolved));
   resolved.memo = resolved.engine->new_memo();
   return resolved;
 }

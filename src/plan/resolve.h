@@ -13,6 +13,8 @@ namespace vramwise::plan {
 struct Resolved {
   std::shared_ptr<const model::Model> model;
   std::shared_ptr<const weights::Weights> weights;
+  std::shared_ptr<const model::Model> draft_model;  // null: none, or one that is not known
+  std::shared_ptr<const weights::Weights> draft_weights;
   engines::Hardware hardware;
   const engines::Engine* engine = nullptr;
   std::shared_ptr<engines::Memo> memo;  // of engine, model and weights; shared by copies

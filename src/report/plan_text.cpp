@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/fields.h"
+#include "report/placement_text.h"
 #include "report/text.h"
 
 namespace vramwise::report {
@@ -249,6 +250,7 @@ std::string plan_text(const Value& answer, const Style& style) {
   add_components(out, answer, style);
   add_capacity(out, answer, style);
   out += load_lines(member(answer, "workload"), style);
+  add_placement(out, answer, style);
   add_levers(out, answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {

@@ -13,6 +13,7 @@ engines::Question Asked::question() const {
   engines::Question q;
   q.model = model.get();
   q.weights = weights.get();
+  q.draft = {draft_model.get(), draft_weights.get()};
   q.hardware = &hardware;
   q.settings = settings;
   q.workload = workload;

@@ -12,6 +12,8 @@ namespace vramwise::testing {
 struct Asked {
   std::shared_ptr<model::Model> model;
   std::shared_ptr<weights::Weights> weights;
+  std::shared_ptr<model::Model> draft_model;  // null: none
+  std::shared_ptr<weights::Weights> draft_weights;
   engines::Hardware hardware;
   engines::Settings settings;
   engines::Workload workload;

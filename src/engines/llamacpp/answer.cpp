@@ -15,6 +15,7 @@ constexpr std::string_view kGraph =
     "ggml-org/llama.cpp src/llama-graph.cpp, ggml/src/ggml-alloc.c, ggml/src/ggml-backend.cpp";
 constexpr std::string_view kContext = "ggml-org/llama.cpp src/llama-context.cpp";
 constexpr std::string_view kRepack = "ggml-org/llama.cpp ggml/src/ggml-cpu/repack.cpp";
+constexpr std::string_view kHeads = "sizes of published EAGLE, EAGLE-3 and DFlash heads";
 constexpr std::string_view kDriver = "driver figures beside printed buffers in public logs";
 
 // Graphs that follow a neighbouring family may be off by a quarter.
@@ -73,8 +74,7 @@ class RowWriter {
         {"slots x (1 + snapshots) x F32 state of its layers",
          {{"slots", double(b.size.sequences)},
           {"snapshots", s_.shape().keeps_rollback ? double(s_.request.context.rollback) : 0}}});
-    add(Component::kv_cache, "cache of the draft head", exactly(b.draft_cache[d]), Basis::exact,
-        kCache);
+    write_draft(d, add);
 
     const Basis basis =
         family_of(s_.shape().architecture).checked ? Basis::derived : Basis::modelled;
@@ -86,8 +86,6 @@ class RowWriter {
           {"nodes", double(b.nodes)},
           {"splits", double(b.splits)},
           {"input_copies", double(b.copies)}}});
-    add(Component::activations, "compute buffer of the draft head",
-        compute_range(s_.shape(), b.draft_compute[d]), basis, kGraph);
     if (host) {
       add(Component::activations, "output buffer", exactly(b.output), Basis::exact, kContext,
           {"4 x vocabulary x slots",
@@ -102,6 +100,39 @@ class RowWriter {
     if (with_scratch) {
       add(Component::runtime, "scratch of ops at the first long prompt", o.scratch, Basis::modelled,
           kDriver);
+    }
+  }
+
+  // The drafter's own context; a head of the same file has its weights there.
+  template <class Add>
+  void write_draft(size_t d, const Add& add) const {
+    const Budget& b = s_.budget;
+    const auto exactly = [](int64_t n) { return ByteRange::exactly(Bytes(n)); };
+    const Shape& shape = s_.draft ? s_.draft->shape() : s_.shape();
+    const Basis graph = family_of(shape.architecture).checked ? Basis::derived : Basis::modelled;
+    const std::string of = s_.draft ? " of the draft model" : " of the draft head";
+    if (s_.draft && s_.draft->is_estimated()) {
+      const int64_t compute = b.draft_compute[d];
+      const auto part = [&](double f) { return Bytes(int64_t(double(b.draft_model[d]) * f)); };
+      add(Component::weights, "weights" + of,
+          {part(s_.draft->low()), Bytes(b.draft_model[d]), part(s_.draft->high())}, Basis::modelled,
+          kHeads, Formula{"one decoder layer like the target's, and its fusion", {}});
+      add(Component::kv_cache, "cache" + of, exactly(b.draft_cache[d]), Basis::modelled, kCache,
+          Formula{"layers of the head x the target's widest cache", {}});
+      add(Component::activations, "compute buffer" + of,
+          {Bytes(compute / 2), Bytes(compute), Bytes(compute * 2)}, Basis::modelled, kGraph,
+          Formula{});
+      return;
+    }
+    add(Component::weights, "weights" + of, exactly(b.draft_model[d]), Basis::exact, kTensors,
+        Formula{"sum of the tensors on it", {}});
+    add(Component::kv_cache, "cache" + of, exactly(b.draft_cache[d]), Basis::exact, kCache,
+        Formula{});
+    add(Component::activations, "compute buffer" + of, compute_range(shape, b.draft_compute[d]),
+        graph, kGraph, Formula{});
+    if (d == s_.devices()) {
+      add(Component::activations, "output buffer" + of, exactly(b.draft_output), Basis::exact,
+          kContext, Formula{});
     }
   }
 
@@ -144,10 +175,41 @@ std::string binding_part(const PlanState& s, size_t d, Bytes room) {
   return "activations";
 }
 
+// A draft model on cards that the target does not use.
+void write_elsewhere(const Question& q, const PlanState& s, Ledger& ledger) {
+  if (!s.draft) return;
+  for (const Draft::Elsewhere& e : s.draft->elsewhere()) {
+    const Outside o = outside_of(*s.profile, q.hardware->backend, q.hardware->devices[e.device],
+                                 s.draft->shape(), s.budget.size);
+    const auto add = [&](Component c, std::string_view item, ByteRange bytes, Basis basis,
+                         std::string_view source) {
+      LedgerRow row;
+      row.device = int(e.device);
+      row.component = c;
+      row.item = std::string(item);
+      row.bytes = bytes;
+      row.basis = basis;
+      row.source = source;
+      ledger.add(std::move(row));
+    };
+    add(Component::weights, "weights of the draft model", ByteRange::exactly(Bytes(e.model)),
+        Basis::exact, kTensors);
+    add(Component::kv_cache, "cache of the draft model", ByteRange::exactly(Bytes(e.cache)),
+        Basis::exact, kCache);
+    add(Component::activations, "compute buffer of the draft model",
+        compute_range(s.draft->shape(), e.compute), Basis::derived, kGraph);
+    add(Component::runtime, "context and kernels of the backend", o.context, Basis::modelled,
+        kDriver);
+    add(Component::runtime, "scratch of ops at the first long prompt", o.scratch, Basis::modelled,
+        kDriver);
+  }
+}
+
 }  // namespace
 
 void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
   const RowWriter writer(s);
+  for (Ledger* ledger : {&a.need, &a.reserve, &a.peak}) write_elsewhere(q, s, *ledger);
   for (size_t d = 0; d <= s.devices(); ++d) {
     writer.write(d, a.need, true);
     writer.write(d, a.reserve, false);
@@ -204,6 +266,24 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
                       format_bytes(r.available.likely) + " free";
     }
     list.push_back(std::move(r));
+  }
+  if (s.draft) {
+    write_elsewhere(q, s, ledger);
+    for (const Draft::Elsewhere& e : s.draft->elsewhere()) {
+      const Device& device = q.hardware->devices[e.device];
+      Requirement r;
+      r.kind = Requirement::Kind::out_of_memory;
+      r.device = int(e.device);
+      r.what = "draft_model";
+      r.phase = "load";
+      r.needed = ledger.total(int(e.device));
+      r.available = {device.free() - device.total_uncertainty, device.free(),
+                     device.free() + device.total_uncertainty};
+      r.explanation = "the draft model needs " + format_bytes(r.needed.likely) + " on device " +
+                      format_integer(int64_t(e.device)) + ", which has " +
+                      format_bytes(r.available.likely) + " free";
+      list.push_back(std::move(r));
+    }
   }
   if (q.hardware->ram.count() > 0) {
     Requirement r;
@@ -298,6 +378,14 @@ std::vector<LogLine> log_lines_of(const Question& q, const PlanState& s) {
   for (size_t d = 0; d < b.model.size(); ++d) {
     const bool cpu = d == s.devices();
     add((cpu ? host : s.budgeter->backends()[d].name) + " compute buffer size", b.compute[d]);
+  }
+  // The draft model's context prints the same lines a second time.
+  for (size_t d = 0; d < b.model.size(); ++d) {
+    const std::string name =
+        (s.draft ? "draft model, " : "draft head, ") + s.budgeter->backends()[d].name;
+    add(name + " model buffer size", b.draft_model[d]);
+    add(name + " KV buffer size", b.draft_cache[d]);
+    add(name + " compute buffer size", b.draft_compute[d]);
   }
   add("graph nodes", b.nodes, "count");
   add("graph splits", b.splits, "count");

@@ -18,10 +18,15 @@ bool has_delta(const Shape& shape) {
 
 }  // namespace
 
+int64_t Budget::draft_total(size_t device) const {
+  return saturating_add(draft_model[device],
+                        saturating_add(draft_cache[device], draft_compute[device]));
+}
+
 int64_t Budget::total(size_t device) const {
   int64_t sum = saturating_add(model[device], context(device));
   sum = saturating_add(sum, compute[device]);
-  return saturating_add(sum, saturating_add(draft_cache[device], draft_compute[device]));
+  return saturating_add(sum, draft_total(device));
 }
 
 Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rules& rules,
@@ -131,6 +136,7 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   b.full.assign(count, 0);
   b.sliding.assign(count, 0);
   b.recurrent.assign(count, 0);
+  b.draft_model.assign(count, 0);
   b.draft_cache.assign(count, 0);
   b.draft_compute.assign(count, 0);
   const auto device_of_cache = [&](size_t layer) {

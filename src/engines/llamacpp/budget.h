@@ -20,11 +20,17 @@ struct Budget {
   int splits = 0, nodes = 0;
   // Of each device, the CPU last.
   std::vector<int64_t> model, full, sliding, recurrent, compute;
-  std::vector<int64_t> draft_cache, draft_compute;  // of the draft head's own context
-  int64_t output = 0;                               // logits in host memory
+  // Of the drafter's own context: a separate draft model, or the model's draft head (whose weights
+  // are the model's).
+  std::vector<int64_t> draft_model, draft_cache, draft_compute;
+  int64_t output = 0, draft_output = 0;  // logits in host memory
 
   int64_t context(size_t device) const {
     return saturating_add(saturating_add(full[device], sliding[device]), recurrent[device]);
+  }
+  int64_t draft_total(size_t device) const;
+  void clear_draft(size_t device) {
+    draft_model[device] = draft_cache[device] = draft_compute[device] = 0;
   }
   // Everything on a device except what the driver and the runtime take.
   int64_t total(size_t device) const;

@@ -23,7 +23,9 @@ class Search {
     c.unified = q_.context.unified && users == q_.context.sequences;
     c.n_ctx = saturating_multiply(round_up(tokens, kCells), users);
     if (c.output_rows > 0 && c.output_rows == q_.context.sequences) c.output_rows = users;
-    return excess_of(budgeter_.measure(c, q_.placement, Pass::real), q_.room);
+    Budget budget = budgeter_.measure(c, q_.placement, Pass::real);
+    if (q_.beside) q_.beside(c, budget);
+    return excess_of(budget, q_.room);
   }
 
   // Largest multiple of `step` up to `limit` without excess. Memory grows almost linearly, so that
@@ -85,7 +87,7 @@ int64_t excess_of(const Budget& b, const std::vector<int64_t>& room) {
   for (size_t d = 0; d < room.size(); ++d) {
     if (room[d] < 0) continue;
     int64_t used = b.total(d);
-    if (d + 1 == room.size()) used = saturating_add(used, b.output);
+    if (d + 1 == room.size()) used = saturating_add(used, saturating_add(b.output, b.draft_output));
     worst = std::max(worst, saturating_subtract(used, room[d]));
   }
   return worst;

@@ -24,6 +24,9 @@ struct CapacityQuestion {
   int64_t sequence_tokens = 0;  // of each user
   int64_t users = 1;            // of the longest sequence
   bool want_longest = true;
+  // Adds what stands beside a context of these settings (a draft model) to its budget; may be
+  // empty.
+  std::function<void(const ContextSettings&, Budget&)> beside;
   // Bytes by which the question as asked is over its room, where it asks for exactly these tokens
   // and users; saves a budget.
   bool known = false;

@@ -57,12 +57,19 @@ std::string joined(const json::Array& items) {
 }
 
 // The file as it is usually named: "Llama-3.1-70B-Q4_K_M.gguf".
-std::string file_name(const Question& q, const PlanState& s) {
-  std::string_view id = q.model->id;
+std::string usual_name(std::string_view id, std::string_view file_type) {
   if (ends_with(id, ".gguf")) return std::string(id);
   const size_t slash = id.rfind('/');
   if (slash != std::string_view::npos) id.remove_prefix(slash + 1);
-  return std::string(id) + "-" + s.file->gguf.file_type + ".gguf";
+  return std::string(id) + "-" + std::string(file_type) + ".gguf";
+}
+
+std::string file_name(const Question& q, const PlanState& s) {
+  return usual_name(q.model->id, s.file->gguf.file_type);
+}
+
+std::string draft_file(const model::Model& model, const weights::Weights& weights) {
+  return usual_name(model.id, weights.is_gguf() ? weights.gguf->file_type : "F16");
 }
 
 std::string command_of(const Question& q, const PlanState& s) {
@@ -92,6 +99,9 @@ std::string command_of(const Question& q, const PlanState& s) {
     o.set(m.key, m.value.is_array() ? json::Value(joined(m.value.as_array())) : m.value);
   }
   const std::string start = s.request.tool + " -m " + shell_quoted(file_name(q, s));
+  if (q.draft.given() && llamacpp::draft_named(given).empty()) {
+    o.set("spec_draft_model", json::Value(draft_file(*q.draft.model, *q.draft.weights)));
+  }
   return launch_command(start, "", o, q.settings.env, SwitchStyle::paired);
 }
 
@@ -145,6 +155,11 @@ void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
             (!s.request.context.unified || size.sequences == 1);
   c.known_excess = excess_of(s.budget, c.room);
   c.want_longest = q.detail == Detail::full;
+  if (s.draft) {
+    c.beside = [&](const ContextSettings& context, Budget& budget) {
+      s.draft->add_to(budget, context, s.shape().train_ctx);
+    };
+  }
   const Capacity found = find_capacity(*s.budgeter, c);
   a.users = found.users;
   a.longest_sequence = found.longest_sequence;
@@ -192,6 +207,9 @@ class LlamaCppEngine final : public Engine {
   std::string_view name() const override { return "llama.cpp"; }
   std::string_view program_option() const override { return "tool"; }
   std::unique_ptr<Memo> new_memo() const override { return std::make_unique<llamacpp::FileMemo>(); }
+  std::string draft_named(const Settings& settings) const override {
+    return llamacpp::draft_named(settings.options);
+  }
   Result<Assessment> assess(const Question& question) const override {
     return llamacpp::assess_question(question);
   }

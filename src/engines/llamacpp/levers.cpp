@@ -56,7 +56,7 @@ class Finder {
 
   // Does every device hold its part, bars and all?
   bool holds(const PlacementSettings& placement) {
-    const Budget b = s_.budgeter->measure(s_.request.context, placement, Pass::real);
+    const Budget b = s_.measure(s_.request.context, placement);
     for (size_t d = 0; d < s_.devices(); ++d) {
       const Outside& o = s_.outside[d];
       const Bytes need = Bytes(b.total(d)) + o.context.high + o.scratch.high;

@@ -54,6 +54,7 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
   p.full_offload = devices > 0 && asked > layers;
 
   p.weights = shape.weights;
+  p.tensor_device.assign(gguf.tensors.size(), p.cpu);
   p.model_bytes.assign(backends.size(), 0);
   p.expert_bytes.assign(backends.size(), 0);
   const Family& family = family_of(shape.architecture);
@@ -100,6 +101,7 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
     const FileTensor& f = shape.file[i];
     if (t.mtp) continue;  // loaded only for a draft head
     if (f.home == Home::rope) {
+      p.tensor_device[i] = p.output_device;
       // One copy in every kind of memory that layers live in; graphs take their layer's.
       std::vector<char> seen(backends.size(), 0);
       for (const int16_t d : p.layer_device) {
@@ -121,6 +123,7 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
         case Home::rope: device = p.output_device; break;
       }
     }
+    p.tensor_device[i] = device;
     if (f.home == Home::layer && !named) {
       add_rows(device, t, f);
     } else {

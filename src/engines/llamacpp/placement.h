@@ -40,11 +40,12 @@ struct Placement {
   std::vector<int16_t> layer_device;
   int16_t output_device = 0;
   bool full_offload = false;
-  WeightTable weights;                // with devices
-  std::vector<int64_t> model_bytes;   // of each device, the CPU last; tensors padded
-  std::vector<int64_t> expert_bytes;  // the part of routed experts
-  int64_t tied_copy_bytes = 0;        // second copy of a tied embedding on a device
-  int64_t repacked_bytes = 0;         // private copies of CPU weights in another order
+  WeightTable weights;                 // with devices
+  std::vector<int16_t> tensor_device;  // of each tensor of the file, in its order
+  std::vector<int64_t> model_bytes;    // of each device, the CPU last; tensors padded
+  std::vector<int64_t> expert_bytes;   // the part of routed experts
+  int64_t tied_copy_bytes = 0;         // second copy of a tied embedding on a device
+  int64_t repacked_bytes = 0;          // private copies of CPU weights in another order
 };
 
 // `shares` are the weights of the devices (tensor split, or free memory), one for each.

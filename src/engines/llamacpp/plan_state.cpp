@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/llamacpp/better.h"
 #include "engines/llamacpp/graph/families.h"
+#include "engines/llamacpp/reads.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -22,14 +24,47 @@ bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
 // Real loads try pipeline copies first and do without when they do not fit.
 Budget measured_for_real(const Question& q, PlanState& s, const ContextSettings& context,
                          const PlacementSettings& placement) {
-  Budget b = s.budgeter->measure(context, placement, Pass::real);
+  Budget b = s.measure(context, placement);
   if (b.copies > 1 && over_memory(q, s, b)) {
-    b = s.budgeter->measure(context, placement, Pass::real, Pipeline::off);
+    b = s.measure(context, placement, Pipeline::off);
     s.notes.assume("pipeline_retry",
                    "Pipeline copies of the inputs do not fit; llama.cpp then loads without them.",
                    "ggml-org/llama.cpp src/llama-context.cpp");
   }
   return b;
+}
+
+ReadsPerToken named_reads(const PlanState& s, const Budget& b) {
+  ReadsPerToken named;
+  const std::vector<int64_t> reads = reads_per_token(s.shape(), s.file->gguf, b);
+  for (size_t d = 0; d < reads.size(); ++d) {
+    named.emplace_back(s.budgeter->backends()[d].name, Bytes(reads[d]));
+  }
+  return named;
+}
+
+// Beside a fit that leaves something on the host: a placement of our own in the same memory, where
+// it reads less from there.
+void find_better_fit(const FitAnswer& answer, const FitQuestion& question, const Budget& fitted,
+                     PlanState& s) {
+  if (answer.n_gpu_layers < 0 || s.devices() == 0) return;
+  std::vector<int64_t> room;
+  for (size_t d = 0; d < s.devices(); ++d) {
+    room.push_back((question.free[d] - question.margin[d]).count());
+  }
+  ContextSettings context = s.request.context;
+  context.n_ctx = answer.n_ctx;
+  const auto found = find_better(*s.budgeter, s.file->gguf, context, s.request.placement, room);
+  if (!found) return;
+  const size_t host = s.devices();
+  const int64_t ours = reads_per_token(s.shape(), s.file->gguf, found->budget)[host];
+  if (ours >= reads_per_token(s.shape(), s.file->gguf, fitted)[host]) return;
+  Fit::Better better;
+  better.n_gpu_layers = int64_t(s.shape().layers.size()) + 1;
+  better.tensor_split = found->placement.tensor_split;
+  better.override_tensor = found->overrides;
+  better.reads = named_reads(s, found->budget);
+  s.fit->better = std::move(better);
 }
 
 void answer_fit(const Question& q, PlanState& s) {
@@ -45,11 +80,19 @@ void answer_fit(const Question& q, PlanState& s) {
     question.free.push_back(q.hardware->ram);
   }
   question.margin = r.fit_margin;
+  // What the draft model takes is added to the margin first.
+  Budget beside = s.budget;
+  if (s.draft) {
+    for (size_t d = 0; d < question.margin.size(); ++d) {
+      question.margin[d] += Bytes(beside.draft_total(d));
+      beside.clear_draft(d);
+    }
+  }
   question.smallest_ctx = r.fit_ctx;
   question.ctx_open = !r.ctx_given;
   question.layers_open = !r.layers_given;
   // One device is measured alike with and without allocation.
-  const Budget* measured = s.devices() <= 1 ? &s.budget : nullptr;
+  const Budget* measured = s.devices() <= 1 ? &beside : nullptr;
   const FitAnswer answer = run_fit(*s.budgeter, r.context, r.placement, question, measured);
   const int64_t every_layer = int64_t(s.shape().layers.size()) + 1;
 
@@ -60,7 +103,17 @@ void answer_fit(const Question& q, PlanState& s) {
   fit.tensor_split = answer.tensor_split;
   fit.override_tensor = answer.overrides;
   s.fit = std::move(fit);
-  if (!answer.changed || answer.failed) return;
+  if (!answer.changed || answer.failed) {
+    s.fit->reads = named_reads(s, s.budget);
+    return;
+  }
+  if (q.detail == Detail::full) {
+    ContextSettings context = r.context;
+    context.n_ctx = answer.n_ctx;
+    const Budget fitted = s.budgeter->measure(context, answer.placement, Pass::real);
+    s.fit->reads = named_reads(s, fitted);
+    find_better_fit(answer, question, fitted, s);
+  }
   if (q.workload.given()) {
     // What was asked for is shown as asked, and the command says so.
     s.fit_would_change = true;
@@ -101,6 +154,9 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
     s.notes.assume("tensor_split_even",
                    "Split mode tensor: weights and caches are taken to be shared evenly.",
                    "ggml-org/llama.cpp src/llama-model.cpp");
+  }
+  if (s.request.draft_model) {
+    TRY_ASSIGN(s.draft, Draft::make(q, s.shape(), s.rules, *s.profile, s.request, s.notes));
   }
   s.budget = measured_for_real(q, s, s.request.context, s.request.placement);
   if (refusals_of(s).empty()) answer_fit(q, s);

@@ -7,6 +7,7 @@
 
 #include "engines/engine.h"
 #include "engines/llamacpp/budget.h"
+#include "engines/llamacpp/draft.h"
 #include "engines/llamacpp/fit.h"
 #include "engines/llamacpp/memo.h"
 #include "engines/llamacpp/outside.h"
@@ -20,6 +21,7 @@ struct PlanState {
   std::shared_ptr<const ModelFile> file;
   Request request;
   std::unique_ptr<Budgeter> budgeter;  // refers to the parts above
+  std::unique_ptr<Draft> draft;        // a separate draft model; null: none
   Budget budget;
   std::vector<Outside> outside;  // of each device
   std::optional<Fit> fit;
@@ -29,6 +31,13 @@ struct PlanState {
 
   const Shape& shape() const { return file->shape; }
   size_t devices() const { return budgeter->devices(); }
+  // Measured as a real load does it, with the draft model's part.
+  Budget measure(const ContextSettings& context, const PlacementSettings& placement,
+                 Pipeline pipeline = Pipeline::allowed) const {
+    Budget b = budgeter->measure(context, placement, Pass::real, pipeline);
+    if (draft) draft->add_to(b, context, shape().train_ctx);
+    return b;
+  }
   const Device& device(const Question& q, size_t d) const {
     return q.hardware->devices[request.devices[d]];
   }

@@ -250,21 +250,42 @@ Result<bool> read_context(const Question& q, const Shape& shape, const Rules& ru
   return true;
 }
 
-Result<bool> read_drafting(const Options& options, Request& r) {
-  // One way of drafting, or several in a list.
-  std::optional<std::string> types;
-  if (const json::Value* given = options.find("spec_type"); given != nullptr && given->is_array()) {
-    types.emplace();
-    for (const json::Value& type : given->as_array()) *types += type.as_string() + ",";
-  } else {
-    TRY_ASSIGN(types, options.string("spec_type"));
+// One way of drafting, or several in a list.
+std::string drafting_types(const Options& options) {
+  std::string types;
+  const json::Value* given = options.find("spec_type");
+  if (given != nullptr && given->is_array()) {
+    for (const json::Value& type : given->as_array()) types += type.as_string() + ",";
+  } else if (given != nullptr && given->is_string()) {
+    types = given->as_string();
   }
+  return types == "none" ? std::string() : types;
+}
+
+// File or repository of the drafter.
+std::string drafter_of(const Options& options) {
+  for (const std::string_view name : {"spec_draft_model", "spec_draft_hf"}) {
+    const json::Value* given = options.find(name);
+    if (given != nullptr && given->is_string() && !given->as_string().empty()) {
+      return given->as_string();
+    }
+  }
+  return {};
+}
+
+Result<bool> read_drafting(const Question& q, Request& r) {
+  const Options& options = q.settings.options;
+  const std::string types = drafting_types(options), drafter = drafter_of(options);
   TRY_ASSIGN(const auto tokens, options.integer("spec_draft_n_max", 0, 1024));
   TRY_ASSIGN(const auto old_tokens, options.integer("draft_max", 0, 1024));
   TRY_ASSIGN(const auto snapshots, options.integer("n_rs_seq", 0, 1024));
-  const bool drafts = types && *types != "none" && !types->empty();
+  // A drafter alone is drafting enough: draft-simple.
+  const bool drafts = !types.empty() || !drafter.empty() || q.draft.given();
   if (drafts) {
-    r.draft_head = contains(*types, "draft-mtp");
+    r.draft_head = contains(types, "draft-mtp");
+    r.head_kind = head_kind(types, drafter);
+    r.draft_model =
+        q.draft.given() || r.head_kind != HeadKind::none || (!drafter.empty() && !r.draft_head);
     constexpr int64_t kDefaultDraft = 3;  // common/common.h, speculative n_max
     r.draft_tokens = tokens ? *tokens : old_tokens ? *old_tokens : kDefaultDraft;
   }
@@ -290,6 +311,12 @@ Result<bool> read_fit(const Options& options, const Rules& rules, Request& r) {
 }
 
 }  // namespace
+
+std::string draft_named(const Options& options) {
+  const std::string types = drafting_types(options), drafter = drafter_of(options);
+  if (contains(types, "draft-mtp") || head_kind(types, drafter) != HeadKind::none) return {};
+  return drafter;
+}
 
 bool has_flash_kernel(const Shape& shape, Backend backend) {
   if (backend != Backend::cuda && backend != Backend::rocm) return true;
@@ -333,7 +360,7 @@ Result<Request> read_request(const Question& q, const Shape& shape, const Rules&
   }
   TRY(read_devices(q, r));
   TRY(read_context(q, shape, rules, r, notes));
-  TRY(read_drafting(options, r));
+  TRY(read_drafting(q, r));
   TRY_ASSIGN(const bool layers, read_layers(options, rules, q.hardware->backend, r));
   TRY_ASSIGN(const bool overrides, read_overrides(options, q.hardware->backend, r));
   r.layers_given = layers || overrides || !r.placement.tensor_split.empty() ||

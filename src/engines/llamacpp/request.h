@@ -8,6 +8,7 @@
 
 #include "base/note.h"
 #include "base/result.h"
+#include "engines/draft_head.h"
 #include "engines/engine.h"
 #include "engines/llamacpp/context.h"
 #include "engines/llamacpp/placement.h"
@@ -33,6 +34,8 @@ struct Request {
 
   int64_t draft_tokens = 0;  // speculative tokens of a step
   bool draft_head = false;   // the model's own MTP layer drafts
+  bool draft_model = false;  // a separate model does, or a head in a file of its own
+  HeadKind head_kind = HeadKind::none;
   weights::GgmlType draft_type_k = weights::GgmlType::F16;
   weights::GgmlType draft_type_v = weights::GgmlType::F16;
 
@@ -44,6 +47,9 @@ struct Request {
 // follow the workload.
 Result<Request> read_request(const Question& question, const Shape& shape, const Rules& rules,
                              Notes& notes);
+
+// The separate draft model that the options name: a file or a repository; empty: none, or a head.
+std::string draft_named(const Options& options);
 
 // Can the flash-attention kernels of this backend run the model's heads?
 bool has_flash_kernel(const Shape& shape, Backend backend);

@@ -28,14 +28,25 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
     l.source = source;
     ledger.add(std::move(l));
   };
-  const double whole = std::max(1.0, double(r.weights.likely.count()));
+  // An estimated head has a bar of its own; that of the rest is shared out.
+  const bool estimated = !r.drafter.is_exact();
+  ByteRange rest = r.weights;
+  if (estimated) {
+    rest = {rest.low - r.drafter.low, rest.likely - r.drafter.likely, rest.high - r.drafter.high};
+  }
+  const double whole = std::max(1.0, double(rest.likely.count()));
   for (Ledger* ledger : {&a.reserve, &a.need, &a.peak}) {
     for (size_t i = 0; i < kWeightItems; ++i) {
+      if (estimated && WeightItem(i) == WeightItem::drafter) {
+        row(*ledger, Component::weights, to_string(WeightItem::drafter), r.drafter, Basis::modelled,
+            "estimated from the shape of its target", {}, "sglang srt/models/llama_eagle3.py");
+        continue;
+      }
       const Bytes part = r.parts.bytes[i];
       const double share = double(part.count()) / whole;
       row(*ledger, Component::weights, to_string(WeightItem(i)),
-          {part - Bytes(int64_t(double((r.weights.likely - r.weights.low).count()) * share)), part,
-           part + Bytes(int64_t(double((r.weights.high - r.weights.likely).count()) * share))},
+          {part - Bytes(int64_t(double((rest.likely - rest.low).count()) * share)), part,
+           part + Bytes(int64_t(double((rest.high - rest.likely).count()) * share))},
           Basis::derived, "this rank's share of the tensors, as loaded",
           {{"tp_size", double(s.tensor)}}, "sglang layers");
     }
@@ -185,7 +196,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
   RankPlan full;
   for (int i = 0; i < count; ++i) {
-    const RankPlan r = plan_rank(q, s, q.hardware->devices[size_t(i)]);
+    Notes same;  // every rank's drafter is the first one's
+    const RankPlan r = plan_rank(q, s, q.hardware->devices[size_t(i)], i == 0 ? a.notes : same);
     add_rows(s, r, i, tokens, requests, a);
     if (i == 0 || r.budget.likely < full.budget.likely) {
       full = r;
@@ -223,6 +235,12 @@ Result<Assessment> assess_sglang(const Question& q) {
   Options line = q.settings.options;
   if (s.tensor_assumed) line.set("tp_size", json::Value(s.tensor));
   if (s.context_from_workload) line.set("context_length", json::Value(s.context));
+  if (q.draft.given() && !line.has("speculative_draft_model_path")) {
+    if (!line.has("speculative_algorithm")) {
+      line.set("speculative_algorithm", json::Value("STANDALONE"));
+    }
+    line.set("speculative_draft_model_path", json::Value(q.draft.model->id));
+  }
   Options whole;
   whole.set("model_path", json::Value(q.model->id));
   for (const json::Member& m : line.entries()) whole.set(m.key, m.value);
@@ -311,6 +329,9 @@ class SglangEngine final : public Engine {
   std::vector<LeverCandidate> levers(const Question& question,
                                      const Assessment& assessment) const override {
     return changes(question, assessment);
+  }
+  std::string draft_named(const Settings& settings) const override {
+    return sglang::draft_named(settings.options);
   }
   std::vector<std::string_view> weight_formats() const override {
     return {"bf16", "fp8", "int8", "nvfp4", "mxfp4", "awq", "gptq-int4"};

@@ -2,10 +2,20 @@
 
 #include <algorithm>
 
+#include "engines/rank_draft.h"
 #include "engines/spread.h"
 
 namespace vramwise::engines::sglang {
 namespace {
+
+LoadRules load_rules(const Question& q, const Setup& s) {
+  LoadRules rules;
+  rules.plain = s.plain;
+  rules.mtp_layers = s.mtp ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+  rules.second_scales = s.second_scales;
+  rules.towers = q.model->vision ? s.multimodal : true;
+  return rules;
+}
 
 RankWeights weights_of(const Question& q, const Setup& s) {
   RankLayout layout;
@@ -17,25 +27,23 @@ RankWeights weights_of(const Question& q, const Setup& s) {
   layout.first_layer = range.first;
   layout.end_layer = range.end;
   layout.last_stage = s.pipeline == 1;
-  LoadRules rules;
-  rules.plain = s.plain;
-  rules.mtp_layers =
-      s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
-  rules.second_scales = s.second_scales;
-  rules.towers = q.model->vision ? s.multimodal : true;
-  return rank_weights(*q.model, *q.weights, layout, rules);
+  return rank_weights(*q.model, *q.weights, layout, load_rules(q, s));
 }
 
-Cells cells_of(const Question& q, const Setup& s) {
+CacheRules cache_rules(const Setup& s) {
   CacheRules rules;
   rules.ranks = s.attention_ranks;
   rules.element = s.element;
   rules.conv = s.plain;
   rules.recurrent = s.state;
+  return rules;
+}
+
+Cells cells_of(const Question& q, const Setup& s, const RankDraft& draft) {
+  const CacheRules rules = cache_rules(s);
   CacheRules stored = rules;
   stored.sparse_latent_row = s.sparse_row_bytes;
-  const int64_t mtp =
-      s.draft_layers > 0 ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+  const int64_t mtp = s.mtp ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
   const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
   Cells cells;
   int64_t layers = 0;
@@ -71,8 +79,13 @@ Cells cells_of(const Question& q, const Setup& s) {
       cells.real_full += c.token_bytes;
     }
   }
-  // A drafter without layers of its own in the config caches like one layer more.
-  if (s.draft_layers > 0 && mtp == 0 && layers > 0) cells.full += cells.full / layers;
+  // The pool is sized as if the drafter's layers were as large as the target's; they are stored as
+  // large as they are.
+  const auto drafted = int64_t(draft.caches.size());
+  if (layers > 0) cells.full += cells.full / layers * drafted;
+  for (const LayerCache& c : draft.caches) {
+    cells.real_full += c.kind == LayerCache::Kind::state ? 0 : c.token_bytes / c.tokens_per_entry;
+  }
   return cells;
 }
 
@@ -148,13 +161,23 @@ void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int
 
 }  // namespace
 
-RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
+RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Notes& notes) {
   RankPlan r;
   r.parts = weights_of(q, s);
+  RankDraft draft;
+  if (s.drafter) {
+    const CacheRules rules = cache_rules(s);
+    draft = rank_draft(q, s.drafter_head, s.tensor, load_rules(q, s), rules,
+                       rank_caches(*q.model, rules, 0), notes);
+  }
+  r.drafter = draft.weights;
+  r.parts.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
   const Bytes weights = r.parts.total();
   r.weights = {weights - std::max(weights * s.weights_low_per_mille / 1000, MiB(1)), weights,
                weights + std::max(weights * s.weights_high_per_mille / 1000, s.weights_floor)};
-  r.cells = cells_of(q, s);
+  r.weights.low -= r.drafter.likely - r.drafter.low;
+  r.weights.high += r.drafter.high - r.drafter.likely;
+  r.cells = cells_of(q, s, draft);
   r.fraction_derived = !s.fraction;
   r.fraction =
       s.fraction ? *s.fraction : default_fraction(q, s, device.total * s.smi_per_mille / 1000);

@@ -25,6 +25,7 @@ struct Cells {
 
 struct RankPlan {
   RankWeights parts;
+  ByteRange drafter;  // the part of a separate drafter, with its bar
   ByteRange weights;  // as the free memory falls by
   double fraction = 0;
   bool fraction_derived = false;
@@ -41,6 +42,8 @@ struct RankPlan {
   int64_t max_running = 0;
 };
 
-RankPlan plan_rank(const Question& question, const Setup& setup, const Device& device);
+// Notes say what was assumed of a drafter.
+RankPlan plan_rank(const Question& question, const Setup& setup, const Device& device,
+                   Notes& notes);
 
 }  // namespace vramwise::engines::sglang

@@ -101,7 +101,7 @@ Result<bool> read_cache(const Options& o, const Question& q, Facts& facts, const
   return true;
 }
 
-Result<bool> read_limits(const Options& o, const Question& q, Setup& s, Notes& notes) {
+Result<bool> read_limits(const Options& o, const Question& q, Setup& s) {
   TRY_ASSIGN(s.fraction, o.number("mem_fraction_static", 0, 1));
   TRY_ASSIGN(const auto running, o.integer("max_running_requests", 1, 1 << 30));
   TRY_ASSIGN(const auto context, o.integer("context_length", 1, int64_t{1} << 40));
@@ -117,13 +117,19 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s, Notes& n
   }
   if (s.context == 0) s.context = q.model->max_positions > 0 ? q.model->max_positions : 2048;
   s.multimodal = q.model->vision.has_value() && multimodal.value_or(true);
-  if (algorithm && !algorithm->empty()) {
-    s.draft_layers = 1;
-    s.draft_tokens = draft.value_or(4);
-    if (q.model->mtp_layers.empty()) {
-      notes.warn("drafter_unknown",
-                 "the drafter's weights are not counted; its cache is taken as one more layer");
-    }
+  TRY_ASSIGN(const auto drafter, o.string("speculative_draft_model_path"));
+  const std::string method = to_lower(algorithm.value_or(""));
+  const std::string name = drafter.value_or("");
+  if ((method.empty() && !q.draft.given()) || method == "none" || method == "ngram") return true;
+  s.draft_tokens = draft.value_or(4);
+  // EAGLE without a drafter of its own is the name for the model's prediction layers.
+  const bool names_own = name.empty() || name == q.model->id || contains(to_lower(name), "nextn");
+  const bool own_layers = !q.model->mtp_layers.empty() && names_own && !q.draft.given();
+  if (own_layers || method == "nextn") {
+    s.mtp = true;
+  } else {
+    s.drafter = true;
+    if (method != "standalone") s.drafter_head = head_kind(method, name);
   }
   return true;
 }
@@ -161,6 +167,15 @@ void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
 
 }  // namespace
 
+std::string draft_named(const Options& options) {
+  const auto text = [&](std::string_view name) {
+    const auto value = options.string(name);
+    return value && *value ? **value : std::string();
+  };
+  const std::string method = to_lower(text("speculative_algorithm"));
+  return method == "standalone" ? text("speculative_draft_model_path") : std::string();
+}
+
 Result<Setup> read_setup(const Question& q, Notes& notes) {
   Setup s;
   const Options& o = q.settings.options;
@@ -172,7 +187,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   const Kinds kinds = kinds_of(*q.model);
   TRY(read_sizes(o, facts, now, s));
   TRY(read_cache(o, q, facts, now, kinds, s));
-  TRY(read_limits(o, q, s, notes));
+  TRY(read_limits(o, q, s));
   read_facts(facts, now, s);
   TRY(facts.check());
   warn_unknown_options(o, facts.profile(), "SGLang", notes);

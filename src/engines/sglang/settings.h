@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "engines/draft_head.h"
 #include "engines/engine.h"
 #include "engines/facts.h"
 #include "engines/rank_cache.h"
@@ -28,7 +29,10 @@ struct Setup {
   DType plain = DType::bfloat16, state = DType::float32;
   ElementSize element;
   std::string cache_dtype;
-  int64_t draft_layers = 0, draft_tokens = 0;
+  bool mtp = false;      // the model's own prediction layer drafts
+  bool drafter = false;  // a separate model or head does
+  HeadKind drafter_head = HeadKind::none;
+  int64_t draft_tokens = 0;
   bool context_from_workload = false;
 
   // Facts of the version and the card
@@ -47,6 +51,9 @@ struct Setup {
   int64_t slots_per_request = 1;
   int64_t activation_kib = 0;  // per token of a chunk, for the ledger
 };
+
+// The separate draft model that the options name; empty: none, or a head.
+std::string draft_named(const Options& options);
 
 Result<Setup> read_setup(const Question& question, Notes& notes);
 

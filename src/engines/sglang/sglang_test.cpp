@@ -11,7 +11,7 @@ RankPlan planned(const testing::Asked& asked) {
   Notes notes;
   const auto setup = read_setup(asked.question(), notes);
   EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
-  return plan_rank(asked.question(), *setup, asked.hardware.devices[0]);
+  return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
 }
 
 TEST(SglangPools, DefaultFractionOfAnH100) {

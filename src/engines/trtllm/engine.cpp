@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
+#include "engines/rank_draft.h"
 #include "engines/spread.h"
 #include "engines/trtllm/settings.h"
 
@@ -23,11 +24,12 @@ constexpr std::string_view kUtil = "tensorrt_llm/_torch/pyexecutor/_util.py";
 struct RankPlan {
   RankWeights parts;
   ByteRange weights, peak, cache;
+  ByteRange drafter;  // the part of the weights that is a separate drafter's
   Bytes per_token, trial, states;
   int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
 };
 
-RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
+RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Notes& notes) {
   RankPlan r;
   RankLayout layout;
   layout.tensor = s.tensor;
@@ -43,18 +45,29 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device) {
   rules.absorbed_latent = false;
   rules.mxfp4_experts = s.mxfp4_padding;
   rules.nvfp4_experts = s.nvfp4_padding;
-  rules.mtp_layers = s.speculative ? 1 : 0;
+  rules.mtp_layers = s.mtp ? 1 : 0;
   r.parts = rank_weights(*q.model, *q.weights, layout, rules);
-  const Bytes weights = r.parts.total();
-  r.weights = {weights - weights * s.weights_low_per_mille / 1000, weights,
-               weights + weights * s.weights_high_per_mille / 1000};
-
   CacheRules caches;
   caches.ranks = s.attention_ranks;
   caches.element = s.element;
   caches.conv = s.plain;
   caches.recurrent = s.plain;
-  for (const LayerCache& c : rank_caches(*q.model, caches, s.speculative ? 1 : 0)) {
+  std::vector<LayerCache> layers = rank_caches(*q.model, caches, s.mtp ? 1 : 0);
+  RankDraft draft;
+  // Drafters run behind the last stage.
+  if (s.drafter && s.pipeline == 1) {
+    draft = rank_draft(q, s.drafter_head, s.tensor, rules, caches, layers, notes);
+    layers.insert(layers.end(), draft.caches.begin(), draft.caches.end());
+  }
+  r.drafter = draft.weights;
+  r.parts.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
+  const Bytes weights = r.parts.total();
+  r.weights = {weights - weights * s.weights_low_per_mille / 1000, weights,
+               weights + weights * s.weights_high_per_mille / 1000};
+  r.weights.low -= r.drafter.likely - r.drafter.low;
+  r.weights.high += r.drafter.high - r.drafter.likely;
+
+  for (const LayerCache& c : layers) {
     if (s.pipeline > 1 && c.layer >= range.end) continue;
     // The estimate makes no difference between windows and full layers.
     if (c.kind == LayerCache::Kind::state) {
@@ -112,7 +125,9 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int
   for (Ledger* ledger : {&a.reserve, &a.need, &a.peak}) {
     for (size_t i = 0; i < kWeightItems; ++i) {
       row(*ledger, Component::weights, to_string(WeightItem(i)),
-          ByteRange::exactly(r.parts.bytes[i]), Basis::derived,
+          WeightItem(i) == WeightItem::drafter ? r.drafter : ByteRange::exactly(r.parts.bytes[i]),
+          WeightItem(i) == WeightItem::drafter && !r.drafter.is_exact() ? Basis::modelled
+                                                                        : Basis::derived,
           "this rank's share of the tensors, as loaded", {{"tensor_parallel", double(s.tensor)}});
     }
     row(*ledger, Component::runtime, "runtime, communication, graphs and activations", s.overhead,
@@ -166,7 +181,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
   const auto count = int(std::min<int64_t>(s.tensor * s.pipeline, have));
   RankPlan full;
   for (int i = 0; i < count; ++i) {
-    const RankPlan r = plan_rank(q, s, q.hardware->devices[size_t(i)]);
+    Notes same;  // every rank's drafter is the first one's
+    const RankPlan r = plan_rank(q, s, q.hardware->devices[size_t(i)], i == 0 ? a.notes : same);
     add_rows(s, r, i, tokens, requests, a);
     if (i == 0 || r.cache.likely < full.cache.likely) {
       full = r;
@@ -322,6 +338,9 @@ class TrtllmEngine final : public Engine {
   }
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return changes(question);
+  }
+  std::string draft_named(const Settings& settings) const override {
+    return trtllm::draft_named(settings.options);
   }
   std::vector<std::string_view> weight_formats() const override {
     return {"bf16", "fp8", "nvfp4", "mxfp4", "awq"};

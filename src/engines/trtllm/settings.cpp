@@ -45,7 +45,46 @@ Result<bool> read_parallel(const Options& o, const Question& q, Setup& s, Notes&
   return true;
 }
 
+struct Drafting {
+  std::string method, name;
+};
+
+Drafting drafting(const Options& o) {
+  const auto text = [&](std::string_view name) {
+    const auto value = o.string(name);
+    return value && *value ? **value : std::string();
+  };
+  Drafting d;
+  d.method = to_lower(text("speculative_config.decoding_type"));
+  d.name = text("speculative_config.speculative_model");
+  if (d.name.empty()) d.name = text("speculative_config.speculative_model_dir");
+  return d;
+}
+
+void read_drafting(const Question& q, Setup& s) {
+  const auto& entries = q.settings.options.entries();
+  const bool asked = std::any_of(entries.begin(), entries.end(), [](const json::Member& m) {
+    return starts_with(m.key, "speculative_config");
+  });
+  if (!asked && !q.draft.given()) return;
+  const Drafting d = drafting(q.settings.options);
+  // Look-ups in the text itself hold nothing on the GPU.
+  for (const std::string_view lookup : {"ngram", "lookahead", "sa", "savestate", "user_provided"}) {
+    if (d.method == lookup) return;
+  }
+  s.drafter_head = d.method == "eagle" ? HeadKind::eagle3 : head_kind(d.method, d.name);
+  s.drafter = !d.name.empty() || q.draft.given() || s.drafter_head != HeadKind::none;
+  if (d.method == "mtp") s.drafter = false;
+  s.mtp = !s.drafter;
+}
+
 }  // namespace
+
+std::string draft_named(const Options& options) {
+  const Drafting d = drafting(options);
+  const bool separate = d.method == "draft_target" || d.method == "draft_model";
+  return separate ? d.name : std::string();
+}
 
 Result<Setup> read_setup(const Question& q, Notes& notes) {
   Setup s;
@@ -104,8 +143,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   } else {
     s.element = {dtype_bytes(s.plain), 1};
   }
-  for (const json::Member& m : o.entries())
-    s.speculative = s.speculative || starts_with(m.key, "speculative_config");
+  read_drafting(q, s);
 
   s.overhead = facts.mib(facts.row("above_weights", now));
   s.batch_sizes_trial = facts.flag("batch_sizes_trial");

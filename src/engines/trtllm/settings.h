@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "engines/draft_head.h"
 #include "engines/engine.h"
 #include "engines/facts.h"
 #include "engines/rank_cache.h"
@@ -25,13 +26,18 @@ struct Setup {
   ElementSize element;
   std::string cache_dtype;
   bool length_from_workload = false;
-  bool speculative = false;
+  bool mtp = false;      // the model's own prediction layer drafts
+  bool drafter = false;  // a separate model or head does
+  HeadKind drafter_head = HeadKind::none;
 
   ByteRange overhead;              // above the weights at the profiled peak, less the trial cache
   bool batch_sizes_trial = false;  // the trial cache holds a block per sequence of the batch
   ExpertPadding mxfp4_padding, nvfp4_padding;
   int64_t weights_low_per_mille = 0, weights_high_per_mille = 0;
 };
+
+// The separate draft model that the options name; empty: none, or a head.
+std::string draft_named(const Options& options);
 
 Result<Setup> read_setup(const Question& question, Notes& notes);
 

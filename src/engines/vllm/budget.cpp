@@ -53,6 +53,8 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
   d.totals = evaluate(d.stage->shape, point);
   const Profile& p = b.profile;
   d.weights = weights_range(d.totals.weights, p, unverified);
+  d.weights.low -= d.stage->drafter.likely - d.stage->drafter.low;
+  d.weights.high += d.stage->drafter.high - d.stage->drafter.likely;
   d.activations = activation_range(d.totals.activations, p);
   d.non_torch = p.non_torch;
   if (d.totals.graphs.count() > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/rank_draft.h"
 #include "engines/vllm/activations.h"
 
 namespace vramwise::engines::vllm {
@@ -96,7 +97,7 @@ CacheRules cache_rules(const Given& given, const Decided& decided, const Profile
     rules.sparse_latent_row = decided.cache_dtype == "fp8_ds_mla" ? 656 : profile.sparse_row_bytes;
   }
   const bool verifies = given.speculation == Speculation::mtp ||
-                        given.speculation == Speculation::one_layer ||
+                        given.speculation == Speculation::head ||
                         given.speculation == Speculation::draft_model;
   rules.speculative_tokens = verifies ? given.speculative_tokens : 0;
   return rules;
@@ -166,20 +167,6 @@ GroupingRules grouping_rules(const Given& given, const Decided& decided, const P
     rules.state_mode = StateMode::aligned;
   }
   return rules;
-}
-
-// A drafter head of one decoder layer (EAGLE): it caches like the widest full layer of its target.
-void add_drafter_layer(std::vector<LayerCache>& caches, int64_t layers) {
-  const LayerCache* widest = nullptr;
-  for (const LayerCache& c : caches) {
-    if (c.kind == LayerCache::Kind::full &&
-        (widest == nullptr || c.token_bytes > widest->token_bytes))
-      widest = &c;
-  }
-  if (widest == nullptr) return;
-  LayerCache drafter = *widest;
-  drafter.layer = int32_t(layers);
-  caches.push_back(drafter);
 }
 
 int64_t chosen_positions(const model::Model& model) {
@@ -283,18 +270,19 @@ Result<Build> build(const Question& q, Notes& notes) {
 
   std::vector<LayerCache> caches = rank_caches(*q.model, cache_rules(b.given, b.decided, b.profile),
                                                mtp_layers_in_use(*q.model, b.given));
-  if (b.given.speculation == Speculation::one_layer) {
-    add_drafter_layer(caches, int64_t(q.model->layers.size()));
-    notes.warn("drafter_weights_unknown",
-               "the drafter's weights are not counted: only its one cache layer is",
-               "vllm config/speculative.py");
+  const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
+  RankDraft draft;
+  if (b.given.speculation == Speculation::head || b.given.speculation == Speculation::draft_model) {
+    draft = rank_draft(q, b.given.drafter_head,
+                       b.given.draft_tensor > 0 ? b.given.draft_tensor : b.given.tensor, rules,
+                       cache_rules(b.given, b.decided, b.profile), caches, notes);
+    caches.insert(caches.end(), draft.caches.begin(), draft.caches.end());
   }
   if (b.given.speculation == Speculation::mtp && q.model->mtp_layers.empty()) {
     notes.warn("no_prediction_layers",
                "the model's config names no multi-token-prediction layers; none are counted");
   }
   const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, caches);
-  const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
   if (b.given.ngrams_on_host) b.ngrams_on_host = ngram_table_bytes(*q.model, *q.weights);
   const CacheKinds kinds = kinds_of(caches);
   TRY_ASSIGN(const std::vector<StageRange> ranges, stage_ranges(*q.model, b.given));
@@ -314,6 +302,10 @@ Result<Build> build(const Question& q, Notes& notes) {
     layout.first_stage = i == 0;
     layout.last_stage = i + 1 == ranges.size();
     stage.weights = rank_weights(*q.model, *q.weights, layout, rules);
+    if (layout.last_stage) {
+      stage.drafter = draft.weights;
+      stage.weights.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
+    }
     stage.shape.weights = stage.weights.total() - std::min(stage.weights.total(), b.given.offload);
     if (q.model->vision && !b.given.language_only && layout.first_stage) {
       stage.shape.weights_per_batch_token = Bytes(
@@ -332,6 +324,19 @@ Result<Build> build(const Question& q, Notes& notes) {
     b.stages.push_back(std::move(stage));
   }
   return b;
+}
+
+std::string draft_named(const Options& options) {
+  const auto text = [&](std::string_view name) {
+    const auto value = options.string(name);
+    return value && *value ? **value : std::string();
+  };
+  std::string name = text("speculative_config.model");
+  if (name.empty()) name = text("speculative_model");
+  const std::string method = to_lower(text("speculative_config.method"));
+  const bool separate = method.empty() || method == "draft_model";
+  if (!separate || name == "[ngram]" || head_kind(method, name) != HeadKind::none) return {};
+  return name;
 }
 
 VllmPoint point_of(const Build& b, Bytes total) {

@@ -19,6 +19,7 @@ struct Stage {
   VllmShape shape;
   Pool pool;
   RankWeights weights;
+  ByteRange drafter;  // the part of them that is a separate drafter's, with its bar
   StageRange layers;
 };
 
@@ -34,6 +35,9 @@ struct Build {
   // Device i holds a rank of this stage (ranks of one stage are neighbours).
   const Stage& stage_of_device(int device) const;
 };
+
+// The separate draft model that the options name; empty: none, or a head.
+std::string draft_named(const Options& options);
 
 Result<Build> build(const Question& question, Notes& notes);
 

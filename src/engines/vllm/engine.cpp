@@ -49,6 +49,11 @@ std::string command_of(const Question& q, const Build& b, const Budget& budget) 
     o.set("max_num_seqs", json::Value(b.decided.max_seqs));
   }
   o.erase(kProgramOption);
+  if (q.draft.given() && vllm::draft_named(o).empty() &&
+      b.given.speculation == Speculation::draft_model) {
+    o.set("speculative_config.model", json::Value(q.draft.model->id));
+    o.set("speculative_config.num_speculative_tokens", json::Value(b.given.speculative_tokens));
+  }
   return launch_command("vllm serve", q.model->id, o, q.settings.env, SwitchStyle::paired);
 }
 
@@ -126,6 +131,9 @@ class VllmEngine final : public Engine {
   std::vector<std::string_view> weight_formats() const override {
     // Formats that are published for most models; nvfp4 and mxfp4 checkpoints are for their own.
     return {"bf16", "fp8", "awq", "gptq-int4", "bnb-nf4"};
+  }
+  std::string draft_named(const Settings& settings) const override {
+    return vllm::draft_named(settings.options);
   }
   std::string_view option_of(Knob knob) const override { return vllm::option_of(knob); }
   std::vector<Layout> layouts(const Question& question, int devices) const override {

@@ -63,12 +63,20 @@ void Rows::weights(Ledger& ledger) const {
     left.bytes[largest] -= moved;
     offload -= moved;
   }
+  const ByteRange& drafter = d_.stage->drafter;
+  // The bar of the rest is shared out; an estimated head has its own.
+  ByteRange whole = d_.weights;
+  if (!drafter.is_exact()) {
+    whole = {whole.low - drafter.low, whole.likely - drafter.likely, whole.high - drafter.high};
+  }
   for (size_t i = 0; i < kWeightItems; ++i) {
-    LedgerRow r =
-        row(Component::weights, to_string(WeightItem(i)), share(left.bytes[i], d_.weights),
-            measured_.weights ? Basis::measured : Basis::derived);
+    const bool head = WeightItem(i) == WeightItem::drafter && !drafter.is_exact();
+    const Basis basis = measured_.weights ? Basis::measured : Basis::derived;
+    LedgerRow r = row(Component::weights, to_string(WeightItem(i)),
+                      head ? drafter : share(left.bytes[i], whole), head ? Basis::modelled : basis);
     r.source = kLayers;
-    r.formula = {"this rank's share of the tensors, as loaded",
+    r.formula = {head ? "estimated from the shape of its target"
+                      : "this rank's share of the tensors, as loaded",
                  {{"tensor_parallel", double(b_.given.tensor)}}};
     ledger.add(std::move(r));
   }

@@ -218,26 +218,33 @@ Result<bool> read_adapters(const Reader& r, Given& g) {
   return true;
 }
 
-Result<bool> read_speculation(const Reader& r, Given& g) {
+Result<bool> read_speculation(const Reader& r, const Question& q, Given& g) {
   TRY_ASSIGN(std::string method, r.word("speculative_config.method", ""));
-  TRY_ASSIGN(const std::string draft, r.word("speculative_config.model", ""));
-  TRY_ASSIGN(const auto tokens, r.count("speculative_config.num_speculative_tokens", 1, 4096));
+  TRY_ASSIGN(std::string draft, r.word("speculative_config.model", ""));
+  TRY_ASSIGN(auto tokens, r.count("speculative_config.num_speculative_tokens", 1, 4096));
+  TRY_ASSIGN(const auto ranks,
+             r.count("speculative_config.draft_tensor_parallel_size", 1, 1 << 16));
+  if (draft.empty()) {
+    // Options of their own before speculative_config; "[ngram]" stood for the look-up.
+    TRY_ASSIGN(draft, r.word("speculative_model", ""));
+    TRY_ASSIGN(const auto old_tokens, r.count("num_speculative_tokens", 1, 4096));
+    if (!tokens) tokens = old_tokens;
+    if (draft == "[ngram]") method = "ngram";
+  }
   method = to_lower(method);
-  if (method.empty() && draft.empty()) return true;
+  if (method.empty() && draft.empty() && !q.draft.given()) return true;
   g.speculative_method = method.empty() ? "draft_model" : method;
   g.speculative_tokens = tokens.value_or(1);
+  g.draft_tensor = ranks.value_or(0);
+  g.drafter_head = head_kind(method, draft);
   if (method == "ngram" || method == "suffix") {
     g.speculation = Speculation::ngram;
   } else if (contains(method, "mtp")) {
     g.speculation = Speculation::mtp;
-  } else if (starts_with(method, "eagle")) {
-    g.speculation = Speculation::one_layer;
+  } else if (g.drafter_head != HeadKind::none) {
+    g.speculation = Speculation::head;
   } else {
     g.speculation = Speculation::draft_model;
-    r.notes().warn(
-        "drafter_unknown",
-        "the drafter's own weights and cache are not counted: only its target is known here",
-        "vllm config/speculative.py");
   }
   return true;
 }
@@ -297,7 +304,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   if (program) given.entry = entry_of(*program);
   TRY(read_multimodal(reader, given));
   TRY(read_adapters(reader, given));
-  TRY(read_speculation(reader, given));
+  TRY(read_speculation(reader, question, given));
   TRY(read_environment(question.settings.env, given));
   TRY_ASSIGN(const auto profile, catalog::find_shared(catalog::Kind::engine, "vllm"));
   warn_unknown_options(question.settings.options, *profile, "vLLM", notes, kProgramOption);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engines/draft_head.h"
 #include "engines/engine.h"
 #include "engines/rank_cache.h"
 #include "engines/vllm/profile.h"
@@ -16,7 +17,7 @@ namespace vramwise::engines::vllm {
 // Not an option of vLLM: the program that a pasted line starts.
 inline constexpr std::string_view kProgramOption = "program";
 
-enum class Speculation { none, ngram, mtp, one_layer, draft_model };
+enum class Speculation { none, ngram, mtp, head, draft_model };
 
 // Options as given.
 struct Given {
@@ -51,6 +52,8 @@ struct Given {
   int64_t lora_slots = 0, lora_rank = 0;
   Speculation speculation = Speculation::none;
   std::string speculative_method;
+  HeadKind drafter_head = HeadKind::none;
+  int64_t draft_tensor = 0;  // ranks that share the drafter; 0: those of the target
   int64_t speculative_tokens = 0;
   // Environment
   std::optional<bool> first_engine;
