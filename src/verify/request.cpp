@@ -163,6 +163,9 @@ LogRequest request_of(const Log& log, const Value& given) {
   if (request.find("model") == nullptr) set_model(c, request, out.notes);
   if (request.find("weights") == nullptr && !c.weights.empty()) request.set("weights", c.weights);
 
+  // Both parts are made before either is held: a new member may move the others.
+  part(request, "engine");
+  Value& hardware = part(request, "hardware");
   Value& engine = part(request, "engine");
   if (engine.find("name") == nullptr && !c.engine.empty()) engine.set("name", c.engine);
   if (engine.find("version") == nullptr && engines::Version::parse(c.version)) {
@@ -173,7 +176,6 @@ LogRequest request_of(const Log& log, const Value& given) {
     if (options.find(option.key) == nullptr) options.set(option.key, option.value);
   }
 
-  Value& hardware = part(request, "hardware");
   if (hardware.find("devices") == nullptr) {
     set_gpu(log, hardware, out.notes);
     if (const Reading* total = log.one("total");
