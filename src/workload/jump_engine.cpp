@@ -1,41 +1,19 @@
 #include "workload/jump_engine.h"
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "workload/finish_wheel.h"
 #include "workload/numbers.h"
+#include "workload/slot_table.h"
 
 namespace vramwise::workload {
 namespace {
 
-constexpr int32_t kNone = -1;
 constexpr int64_t kMaxInSystem = 2'000'000;  // requests; about 300 MB of state
 constexpr int64_t kMovesBetweenLooks = 4096;
-
-// A request in the system. Decoding ones do not change from step to step: what they hold follows
-// from the decode clock.
-struct Slot {
-  Arrival request;
-  double admit = -1;
-  double first = -1;
-  double last_token = -1;  // when an evicted one made its last token; -1: not evicted
-  int64_t joined = 0;      // decode clock less tokens computed, while decoding
-  int64_t finish_clock = -1;
-  int64_t computed = 0;  // all tokens computed so far, recomputation included; settled on leaving
-  int32_t generated = 0;
-  int32_t preemptions = 0;
-  int32_t residue = 0;  // needs a block when the clock has this residue
-  int32_t next_running = kNone, previous_running = kNone;
-  int32_t next_waiting = kNone;
-  int32_t next_finish = kNone, previous_finish = kNone;
-  bool waited = false;
-  Cause cause = Cause::none;
-
-  int64_t known() const { return int64_t{request.prompt} + generated; }
-};
 
 class JumpEngine {
  public:
@@ -47,14 +25,8 @@ class JumpEngine {
         meter_(meter),
         sink_(sink),
         free_(scheduler.blocks),
-        needs_(size_t(scheduler.block_tokens)) {
-    const uint64_t size = std::bit_ceil(uint64_t(source.longest_output()) + 2);
-    wheel_.assign(size < 64 ? 64 : size, kNone);
-    mask_ = int64_t(wheel_.size()) - 1;
-    occupied_.assign(wheel_.size() / 64, 0);
-    slots_.resize(1);  // slot 0 is the sentinel of the running ring
-    slots_[0].next_running = slots_[0].previous_running = 0;
-  }
+        needs_(size_t(scheduler.block_tokens)),
+        wheel_(uint64_t(source.longest_output())) {}
 
   Result<Totals> run(const Limits& limits);
 
@@ -69,65 +41,10 @@ class JumpEngine {
     clock_residue_ = (clock_residue_ + steps) % s_.block_tokens;
   }
 
-  int32_t new_slot() {
-    if (spare_ != kNone) {
-      const int32_t i = spare_;
-      spare_ = slots_[size_t(i)].next_waiting;
-      slots_[size_t(i)] = Slot();
-      return i;
-    }
-    slots_.emplace_back();
-    return int32_t(slots_.size()) - 1;
-  }
-  void release_slot(int32_t i) {
-    slots_[size_t(i)].next_waiting = spare_;
-    spare_ = i;
-  }
-  Slot& at(int32_t i) { return slots_[size_t(i)]; }
-
-  void wait_last(int32_t i) {
-    at(i).next_waiting = kNone;
-    if (waiting_tail_ != kNone) {
-      at(waiting_tail_).next_waiting = i;
-    } else {
-      waiting_head_ = i;
-    }
-    waiting_tail_ = i;
-    ++waiting_;
-  }
-  void wait_first(int32_t i) {
-    at(i).next_waiting = waiting_head_;
-    waiting_head_ = i;
-    if (waiting_tail_ == kNone) waiting_tail_ = i;
-    ++waiting_;
-  }
-  int32_t pop_waiting() {
-    const int32_t i = waiting_head_;
-    waiting_head_ = at(i).next_waiting;
-    if (waiting_head_ == kNone) waiting_tail_ = kNone;
-    --waiting_;
-    return i;
-  }
-  void run_last(int32_t i) {
-    Slot& sentinel = at(0);
-    at(i).previous_running = sentinel.previous_running;
-    at(i).next_running = 0;
-    at(sentinel.previous_running).next_running = i;
-    sentinel.previous_running = i;
-    ++running_;
-  }
-  void stop_running(int32_t i) {
-    at(at(i).previous_running).next_running = at(i).next_running;
-    at(at(i).next_running).previous_running = at(i).previous_running;
-    --running_;
-  }
-
   void enter(const Arrival& request);
   void leave(int32_t i, bool rejected);
   void start_decoding(int32_t i, int64_t known);
   int64_t stop_decoding(int32_t i);  // answers the tokens it had computed
-  void leave_wheel(int32_t i);
-  int64_t next_finish() const;
   void finish_due();
   void make_token(int32_t i);
   Cause head_blocked(int64_t decodes) const;
@@ -153,15 +70,8 @@ class JumpEngine {
   int64_t free_;
   int64_t context_ = 0;         // tokens computed by all decodes
   std::vector<int64_t> needs_;  // decodes by residue
-  std::vector<int32_t> wheel_;  // by finish clock, head of a list
-  std::vector<uint64_t> occupied_;
-  int64_t mask_ = 0;
-
-  std::vector<Slot> slots_;
-  int32_t spare_ = kNone;
-  int64_t running_ = 0;
-  int32_t waiting_head_ = kNone, waiting_tail_ = kNone;
-  int64_t waiting_ = 0;
+  SlotTable slots_;
+  FinishWheel wheel_;
   // The one prompt that is not done; always the tail of the running ones.
   int32_t part_ = kNone;
   int64_t part_done_ = 0;
@@ -170,17 +80,17 @@ class JumpEngine {
 
 void JumpEngine::enter(const Arrival& request) {
   ++totals_.requests;
-  const int32_t i = new_slot();
-  at(i).request = request;
+  const int32_t i = slots_.new_slot();
+  slots_.at(i).request = request;
   if (blocks_for(int64_t{request.prompt} + request.output - 1) > s_.blocks) {
     leave(i, true);
     return;
   }
-  wait_last(i);
+  slots_.wait_last(i);
 }
 
 void JumpEngine::leave(int32_t i, bool rejected) {
-  const Slot& slot = at(i);
+  const Slot& slot = slots_.at(i);
   Fate fate;
   fate.request = slot.request;
   fate.rejected = rejected;
@@ -196,7 +106,7 @@ void JumpEngine::leave(int32_t i, bool rejected) {
     fate.cause = slot.cause;
     totals_.end = now_;
   }
-  release_slot(i);
+  slots_.release_slot(i);
   if (meter_ != nullptr) meter_->left(fate, now_);
   if (sink_ != nullptr) sink_->left(fate);
   source_.left(fate.request, now_);
@@ -204,23 +114,18 @@ void JumpEngine::leave(int32_t i, bool rejected) {
 }
 
 void JumpEngine::start_decoding(int32_t i, int64_t known) {
-  Slot& slot = at(i);
+  Slot& slot = slots_.at(i);
   slot.joined = known - clock_;
   const int64_t residue = known % s_.block_tokens - clock_residue_;
   slot.residue = int32_t(residue < 0 ? residue + s_.block_tokens : residue);
   ++needs_[size_t(slot.residue)];
   context_ += known;
   slot.finish_clock = clock_ + slot.request.output - slot.generated;
-  const int64_t place = slot.finish_clock & mask_;
-  slot.next_finish = wheel_[size_t(place)];
-  slot.previous_finish = kNone;
-  if (slot.next_finish != kNone) at(slot.next_finish).previous_finish = i;
-  wheel_[size_t(place)] = i;
-  occupied_[size_t(place >> 6)] |= uint64_t{1} << (place & 63);
+  wheel_.put(slots_, i);
 }
 
 int64_t JumpEngine::stop_decoding(int32_t i) {
-  Slot& slot = at(i);
+  Slot& slot = slots_.at(i);
   const int64_t computed = slot.joined + clock_;
   --needs_[size_t(slot.residue)];
   context_ -= computed;
@@ -228,44 +133,12 @@ int64_t JumpEngine::stop_decoding(int32_t i) {
   return computed;
 }
 
-void JumpEngine::leave_wheel(int32_t i) {
-  Slot& slot = at(i);
-  const int64_t place = slot.finish_clock & mask_;
-  if (slot.previous_finish != kNone) {
-    at(slot.previous_finish).next_finish = slot.next_finish;
-  } else {
-    wheel_[size_t(place)] = slot.next_finish;
-  }
-  if (slot.next_finish != kNone) at(slot.next_finish).previous_finish = slot.previous_finish;
-  if (wheel_[size_t(place)] == kNone) {
-    occupied_[size_t(place >> 6)] &= ~(uint64_t{1} << (place & 63));
-  }
-}
-
-// The first clock after now at which a decode ends; there is at least one decode.
-int64_t JumpEngine::next_finish() const {
-  const int64_t from = (clock_ + 1) & mask_;
-  size_t word = size_t(from >> 6);
-  uint64_t bits = occupied_[word] & (~uint64_t{0} << (from & 63));
-  for (size_t looked = 0; bits == 0 && looked <= occupied_.size(); ++looked) {
-    word = word + 1 == occupied_.size() ? 0 : word + 1;
-    bits = occupied_[word];
-  }
-  const int64_t place = int64_t(word << 6) + std::countr_zero(bits);
-  return clock_ + 1 + ((place - (clock_ + 1)) & mask_);
-}
-
 void JumpEngine::finish_due() {
-  const int64_t place = clock_ & mask_;
-  int32_t i = wheel_[size_t(place)];
-  if (i == kNone) return;
-  wheel_[size_t(place)] = kNone;
-  occupied_[size_t(place >> 6)] &= ~(uint64_t{1} << (place & 63));
-  while (i != kNone) {
-    const int32_t next = at(i).next_finish;
+  for (int32_t i = wheel_.take(clock_); i != kNone;) {
+    const int32_t next = slots_.at(i).next_finish;
     const int64_t computed = stop_decoding(i);
-    at(i).computed += computed;
-    stop_running(i);
+    slots_.at(i).computed += computed;
+    slots_.stop_running(i);
     leave(i, false);
     i = next;
   }
@@ -273,7 +146,7 @@ void JumpEngine::finish_due() {
 
 // The step that completed what is known of a request makes its next token.
 void JumpEngine::make_token(int32_t i) {
-  Slot& slot = at(i);
+  Slot& slot = slots_.at(i);
   const int64_t known = slot.known();
   ++slot.generated;
   if (slot.first < 0) slot.first = now_;
@@ -284,7 +157,7 @@ void JumpEngine::make_token(int32_t i) {
   if (slot.generated == slot.request.output) {
     slot.computed += known;
     free_ += blocks_for(known);
-    stop_running(i);
+    slots_.stop_running(i);
     leave(i, false);
   } else {
     start_decoding(i, known);
@@ -293,10 +166,10 @@ void JumpEngine::make_token(int32_t i) {
 
 // Why the head of the queue cannot start now; none: it can.
 Cause JumpEngine::head_blocked(int64_t decodes) const {
-  const Slot& head = slots_[size_t(waiting_head_)];
+  const Slot& head = slots_.at(slots_.first_waiting());
   const int64_t budget = s_.batch_tokens - decodes;
   const int64_t known = head.known();
-  if (running_ >= s_.max_sequences) return Cause::sequences;
+  if (slots_.running() >= s_.max_sequences) return Cause::sequences;
   if (budget <= 0 || (!s_.chunked_prefill && known > budget)) return Cause::budget;
   const int64_t goal = s_.reserve_full_prompt ? known : std::min(known, budget);
   if (blocks_for(goal) + s_.watermark_blocks > free_) return Cause::memory;
@@ -305,16 +178,16 @@ Cause JumpEngine::head_blocked(int64_t decodes) const {
 
 // Everything that runs decodes and nobody can join: as many steps as stay alike in one move.
 bool JumpEngine::stretch() {
-  const int64_t n = running_;
-  if (waiting_ > 0) {
+  const int64_t n = slots_.running();
+  if (slots_.waiting() > 0) {
     const Cause cause = head_blocked(n);
     if (cause == Cause::none) return false;
     last_cause_ = cause;
   }
   const double first = time_.step(n, context_, 0, 0);
   const double slope = time_.per_context_token * double(n);
-  int64_t k = next_finish() - clock_;
-  if (waiting_ == 0 && next_arrival_ < kNever) {
+  int64_t k = wheel_.next_after(clock_) - clock_;
+  if (slots_.waiting() == 0 && next_arrival_ < kNever) {
     // Fewest steps j with j·first + slope·j(j-1)/2 >= gap: the first step that starts at or after
     // the arrival.
     const double gap = next_arrival_ - now_;
@@ -366,7 +239,7 @@ bool JumpEngine::stretch() {
     piece.used_to = used + need;
     piece.running = n;
     piece.decodes = n;
-    piece.waiting = waiting_;
+    piece.waiting = slots_.waiting();
     piece.tokens_from = context_;
     piece.tokens_to = context_ + n * k;
     meter_->piece(piece);
@@ -386,7 +259,7 @@ bool JumpEngine::stretch() {
     next_arrival_ = source_.next_time();
     enter(request);
   }
-  totals_.peak_waiting = std::max(totals_.peak_waiting, waiting_);
+  totals_.peak_waiting = std::max(totals_.peak_waiting, slots_.waiting());
   finish_due();
   return true;
 }
@@ -396,8 +269,8 @@ void JumpEngine::account_for_steps(double first, double slope, int64_t k) {
   const bool each = sink_->wants_steps();
   std::vector<std::pair<int64_t, int64_t>> scheduled;
   if (each) {
-    for (int32_t i = at(0).next_running; i != 0; i = at(i).next_running) {
-      scheduled.emplace_back(at(i).request.id, 1);
+    for (int32_t i = slots_.first_running(); i != 0; i = slots_.at(i).next_running) {
+      scheduled.emplace_back(slots_.at(i).request.id, 1);
     }
   }
   int64_t used = s_.blocks - free_;
@@ -417,8 +290,8 @@ int64_t JumpEngine::evict_until(int64_t& need_decodes, int64_t& need_part, int64
                                 int64_t& decodes) {
   int64_t evicted = 0;
   while (need_decodes + need_part > free_) {
-    const int32_t victim = at(0).previous_running;
-    Slot& slot = at(victim);
+    const int32_t victim = slots_.last_running();
+    Slot& slot = slots_.at(victim);
     ++evicted;
     ++slot.preemptions;
     if (victim == part_) {
@@ -429,16 +302,16 @@ int64_t JumpEngine::evict_until(int64_t& need_decodes, int64_t& need_part, int64
       need_part = 0;
     } else {
       slot.generated = int32_t(slot.request.output - (slot.finish_clock - clock_));
-      leave_wheel(victim);
+      wheel_.remove(slots_, victim);
       const int64_t computed = stop_decoding(victim);
       if (computed % s_.block_tokens == 0) --need_decodes;
       slot.computed += computed;
       slot.last_token = now_;
       --decodes;
     }
-    stop_running(victim);
+    slots_.stop_running(victim);
     last_cause_ = Cause::memory;
-    wait_first(victim);
+    slots_.wait_first(victim);
     if (meter_ != nullptr) meter_->eviction();
   }
   totals_.preemptions += evicted;
@@ -447,12 +320,12 @@ int64_t JumpEngine::evict_until(int64_t& need_decodes, int64_t& need_part, int64
 
 // One step by the rules: what runs first, then admission.
 void JumpEngine::step() {
-  int64_t decodes = running_ - (part_ != kNone ? 1 : 0);
+  int64_t decodes = slots_.running() - (part_ != kNone ? 1 : 0);
   int64_t need_decodes = needs_[size_t(residue_due())];
   int64_t part_tokens = 0;
   int64_t need_part = 0;
   if (part_ != kNone) {
-    part_tokens = std::min(at(part_).known() - part_done_, s_.batch_tokens - decodes);
+    part_tokens = std::min(slots_.at(part_).known() - part_done_, s_.batch_tokens - decodes);
     need_part = blocks_for(part_done_ + part_tokens) - blocks_for(part_done_);
   }
   const bool evicted = evict_until(need_decodes, need_part, part_tokens, decodes) > 0;
@@ -462,11 +335,11 @@ void JumpEngine::step() {
   double pairs = double(part_tokens) * double(2 * part_done_ + part_tokens);
   admitted_.clear();
   if (!evicted) {
-    while (waiting_ > 0) {
-      Slot& head = at(waiting_head_);
+    while (slots_.waiting() > 0) {
+      Slot& head = slots_.at(slots_.first_waiting());
       const int64_t known = head.known();
       const int64_t tokens = std::min(known, budget);
-      if (running_ >= s_.max_sequences) {
+      if (slots_.running() >= s_.max_sequences) {
         last_cause_ = Cause::sequences;
         break;
       }
@@ -474,12 +347,12 @@ void JumpEngine::step() {
         last_cause_ = Cause::budget;
         break;
       }
-      const int64_t water = running_ > 0 ? s_.watermark_blocks : 0;
+      const int64_t water = slots_.running() > 0 ? s_.watermark_blocks : 0;
       if (blocks_for(s_.reserve_full_prompt ? known : tokens) + water > free_) {
         last_cause_ = Cause::memory;
         break;
       }
-      const int32_t i = pop_waiting();
+      const int32_t i = slots_.pop_waiting();
       free_ -= blocks_for(tokens);
       budget -= tokens;
       prefill += tokens;
@@ -489,7 +362,7 @@ void JumpEngine::step() {
         head.waited = head.request.time <= previous_start_;
         if (head.waited) head.cause = last_cause_;
       }
-      run_last(i);
+      slots_.run_last(i);
       admitted_.emplace_back(i, tokens);
     }
   }
@@ -499,14 +372,15 @@ void JumpEngine::step() {
   if (sink_ != nullptr && sink_->wants_steps()) {
     std::vector<std::pair<int64_t, int64_t>> scheduled;
     // The prompts admitted in this step are the last of the ring.
-    const int64_t before = running_ - int64_t(admitted_.size());
+    const int64_t before = slots_.running() - int64_t(admitted_.size());
     int64_t place = 0;
-    for (int32_t i = at(0).next_running; i != 0 && place < before;
-         i = at(i).next_running, ++place) {
+    for (int32_t i = slots_.first_running(); i != 0 && place < before;
+         i = slots_.at(i).next_running, ++place) {
       const int64_t tokens = i == part_ ? part_tokens : 1;
-      if (tokens > 0) scheduled.emplace_back(at(i).request.id, tokens);
+      if (tokens > 0) scheduled.emplace_back(slots_.at(i).request.id, tokens);
     }
-    for (const auto& [i, tokens] : admitted_) scheduled.emplace_back(at(i).request.id, tokens);
+    for (const auto& [i, tokens] : admitted_)
+      scheduled.emplace_back(slots_.at(i).request.id, tokens);
     sink_->step(now_, scheduled, used);
   }
   if (meter_ != nullptr) {
@@ -515,17 +389,17 @@ void JumpEngine::step() {
     piece.duration = duration;
     piece.first_step = piece.last_step = duration;
     piece.used_from = piece.used_to = used;
-    piece.running = running_;
+    piece.running = slots_.running();
     piece.decodes = decodes;
-    piece.waiting = waiting_;
+    piece.waiting = slots_.waiting();
     piece.tokens_from = context_;
     piece.tokens_to = context_ + decodes;
     piece.prefill_tokens = prefill;
     meter_->piece(piece);
   }
   totals_.peak_blocks = std::max(totals_.peak_blocks, used);
-  totals_.peak_running = std::max(totals_.peak_running, running_);
-  totals_.peak_waiting = std::max(totals_.peak_waiting, waiting_);
+  totals_.peak_running = std::max(totals_.peak_running, slots_.running());
+  totals_.peak_waiting = std::max(totals_.peak_waiting, slots_.waiting());
   totals_.scheduled_tokens += decodes + prefill;
   previous_start_ = now_;
   now_ += duration;
@@ -534,14 +408,14 @@ void JumpEngine::step() {
   context_ += decodes;
   if (part_ != kNone) {
     part_done_ += part_tokens;
-    if (part_done_ == at(part_).known()) {
+    if (part_done_ == slots_.at(part_).known()) {
       const int32_t done = part_;
       part_ = kNone;
       make_token(done);
     }
   }
   for (const auto& [i, tokens] : admitted_) {
-    if (tokens < at(i).known()) {
+    if (tokens < slots_.at(i).known()) {
       part_ = i;
       part_done_ = tokens;
     } else {
@@ -559,7 +433,7 @@ Result<Totals> JumpEngine::run(const Limits& limits) {
       next_arrival_ = source_.next_time();
       enter(request);
     }
-    if (running_ == 0 && waiting_ == 0) {
+    if (slots_.running() == 0 && slots_.waiting() == 0) {
       if (!(next_arrival_ < kNever)) break;
       now_ = next_arrival_;
       continue;
@@ -575,7 +449,8 @@ Result<Totals> JumpEngine::run(const Limits& limits) {
                         .hint("lower the rate of arrival"));
       }
       if (limits.keep_going != nullptr &&
-          !limits.keep_going(limits.context, totals_.requests - running_ - waiting_)) {
+          !limits.keep_going(limits.context,
+                             totals_.requests - slots_.running() - slots_.waiting())) {
         totals_.stopped = true;
         break;
       }
@@ -584,8 +459,8 @@ Result<Totals> JumpEngine::run(const Limits& limits) {
       totals_.stopped = true;
       break;
     }
-    totals_.peak_running = std::max(totals_.peak_running, running_);
-    if (part_ == kNone && running_ > 0 && stretch()) continue;
+    totals_.peak_running = std::max(totals_.peak_running, slots_.running());
+    if (part_ == kNone && slots_.running() > 0 && stretch()) continue;
     step();
   }
   totals_.now = now_;
@@ -598,27 +473,6 @@ bool can_jump(const Scheduler& scheduler) {
   return scheduler.policy == Policy::decode_first && scheduler.long_prefill_threshold == 0 &&
          !scheduler.prefix_caching && !scheduler.reserve_output &&
          scheduler.batch_tokens >= scheduler.max_sequences;
-}
-
-Result<bool> check(const Scheduler& s) {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  const auto bad = [](std::string what, std::string hint) {
-    return fail(Error(ErrorCode::invalid_input, std::move(what)).at("scheduler").hint(hint));
-  };
-  if (s.block_tokens < 1 || s.block_tokens > (int64_t{1} << 20)) {
-    return bad("block_tokens must lie between 1 and 1,048,576", "vLLM's default is 16");
-  }
-  if (s.blocks < 1 || s.blocks > kMost) {
-    return bad("the pool has no blocks", "give \"blocks\", or a model and hardware to derive it");
-  }
-  if (s.max_sequences < 1 || s.batch_tokens < 1) {
-    return bad("max_sequences and batch_tokens must be at least 1", "256 and 8192 are common");
-  }
-  if (s.batch_tokens < s.max_sequences) {
-    return bad("batch_tokens is smaller than max_sequences: not every sequence could decode",
-               "raise batch_tokens");
-  }
-  return true;
 }
 
 Result<Totals> run_jumping(const Scheduler& scheduler, const StepTime& time, Source& source,

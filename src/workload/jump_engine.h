@@ -22,7 +22,4 @@ bool can_jump(const Scheduler& scheduler);
 Result<Totals> run_jumping(const Scheduler& scheduler, const StepTime& time, Source& source,
                            Meter* meter, FateSink* sink, const Limits& limits = {});
 
-// Errors: invalid_input for settings that no engine runs with.
-Result<bool> check(const Scheduler& scheduler);
-
 }  // namespace vramwise::workload

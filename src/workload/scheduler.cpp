@@ -23,4 +23,25 @@ StepTime StepTime::scaled(double factor) const {
   return t;
 }
 
+Result<bool> check(const Scheduler& s) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const auto bad = [](std::string what, std::string hint) {
+    return fail(Error(ErrorCode::invalid_input, std::move(what)).at("scheduler").hint(hint));
+  };
+  if (s.block_tokens < 1 || s.block_tokens > (int64_t{1} << 20)) {
+    return bad("block_tokens must lie between 1 and 1,048,576", "vLLM's default is 16");
+  }
+  if (s.blocks < 1 || s.blocks > kMost) {
+    return bad("the pool has no blocks", "give \"blocks\", or a model and hardware to derive it");
+  }
+  if (s.max_sequences < 1 || s.batch_tokens < 1) {
+    return bad("max_sequences and batch_tokens must be at least 1", "256 and 8192 are common");
+  }
+  if (s.batch_tokens < s.max_sequences) {
+    return bad("batch_tokens is smaller than max_sequences: not every sequence could decode",
+               "raise batch_tokens");
+  }
+  return true;
+}
+
 }  // namespace vramwise::workload

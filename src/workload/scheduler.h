@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace vramwise::workload {
 
 // Who decides what runs next.
@@ -40,6 +42,9 @@ struct Scheduler {
   // llama.cpp alone: cells shared by all slots (else blocks / max_sequences each).
   bool unified = true;
 };
+
+// Errors: invalid_input for settings that no engine runs with.
+Result<bool> check(const Scheduler& scheduler);
 
 // Seconds (or steps, or nanoseconds: the caller's unit) that one step takes:
 //   fixed + per_decode·n + per_context_token·K + per_prefill_token·c + per_prefill_pair·q
