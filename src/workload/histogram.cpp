@@ -2,26 +2,41 @@
 
 namespace vramwise::workload {
 
-double LinearHistogram::quantile(double p) const {
-  if (sum_ <= 0 || scale_ <= 0) return 0;
+int64_t CellSums::cell_of_share(double p) const {
   const double goal = sum_ * p;
   double height = 0;
   double below = 0;
-  const size_t cells = steps_.size() - 1;
-  for (size_t i = 0; i < cells; ++i) {
-    height += steps_[i];
+  for (int64_t i = 0; i < cells(); ++i) {
+    height += steps_[size_t(i)];
     below += height;
     // Differences leave rounding dust behind; a share is not read more finely than that.
-    if (below >= goal * (1 - 1e-12)) return double(i + 1) / scale_;
+    if (below >= goal * (1 - 1e-12)) return i;
   }
-  return double(cells) / scale_;
+  return cells();
 }
 
-void LinearHistogram::merge(const LinearHistogram& other) {
+double CellSums::share_up_to(int64_t cell) const {
+  if (sum_ <= 0) return 1;
+  double height = 0;
+  double below = 0;
+  for (int64_t i = 0; i <= cell; ++i) {
+    height += steps_[size_t(i)];
+    below += height;
+  }
+  return below / sum_;
+}
+
+void CellSums::merge(const CellSums& other) {
   if (other.steps_.size() != steps_.size()) return;
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += other.steps_[i];
   sum_ += other.sum_;
   moment_ += other.moment_;
+}
+
+double LinearHistogram::quantile(double p) const {
+  if (sums_.total() <= 0 || scale_ <= 0) return 0;
+  const int64_t i = sums_.cell_of_share(p);
+  return double(i < sums_.cells() ? i + 1 : i) / scale_;
 }
 
 double LogHistogram::edge(int64_t cell) {
@@ -30,34 +45,9 @@ double LogHistogram::edge(int64_t cell) {
 }
 
 double LogHistogram::quantile(double p) const {
-  if (sum_ <= 0) return 0;
-  const double goal = sum_ * p;
-  double height = 0;
-  double below = 0;
-  for (int64_t i = 0; i < kCells; ++i) {
-    height += steps_[size_t(i)];
-    below += height;
-    if (below >= goal * (1 - 1e-12)) return (edge(i) + edge(i + 1)) / 2;
-  }
-  return edge(kCells);
-}
-
-double LogHistogram::share_below(double x) const {
-  if (sum_ <= 0) return 1;
-  double height = 0;
-  double below = 0;
-  const int64_t last = cell(x);
-  for (int64_t i = 0; i <= last; ++i) {
-    height += steps_[size_t(i)];
-    below += height;
-  }
-  return below / sum_;
-}
-
-void LogHistogram::merge(const LogHistogram& other) {
-  for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += other.steps_[i];
-  sum_ += other.sum_;
-  moment_ += other.moment_;
+  if (sums_.total() <= 0) return 0;
+  const int64_t i = sums_.cell_of_share(p);
+  return i < kCells ? (edge(i) + edge(i + 1)) / 2 : edge(kCells);
 }
 
 }  // namespace vramwise::workload

@@ -8,68 +8,82 @@
 
 namespace vramwise::workload {
 
-// Even cells over [0, top]. A ramp spreads its weight evenly over the cells it crosses; kept as
-// differences, so that its cost does not depend on its length.
-class LinearHistogram {
+// Weight by cell, kept as differences, so that a ramp costs the same whatever its length: it
+// spreads its weight evenly over the cells it crosses.
+class CellSums {
  public:
-  LinearHistogram(double top, int cells)
-      : scale_(top > 0 ? cells / top : 0), steps_(size_t(cells) + 2) {}
-  void add(double x, double weight) { ramp(x, x, weight); }
-  void ramp(double from, double to, double weight) {
-    const int64_t i = cell(from);
-    const int64_t j = cell(to);
+  explicit CellSums(int64_t cells) : steps_(size_t(cells) + 1) {}
+
+  void add(int64_t i, double x, double weight) {
+    steps_[size_t(i)] += weight;
+    steps_[size_t(i) + 1] -= weight;
+    sum_ += weight;
+    moment_ += weight * x;
+  }
+  // From `from` in cell i to `to` in cell j.
+  void ramp(int64_t i, int64_t j, double from, double to, double weight) {
     const double each = weight / double(j - i + 1);
     steps_[size_t(i)] += each;
     steps_[size_t(j) + 1] -= each;
     sum_ += weight;
     moment_ += weight * (from + to) / 2;
   }
+  int64_t cells() const { return int64_t(steps_.size()) - 1; }
   double total() const { return sum_; }
   double mean() const { return sum_ > 0 ? moment_ / sum_ : 0; }
+  // The cell in which the share p of the weight is reached; cells() when rounding hides it.
+  int64_t cell_of_share(double p) const;
+  // Share of the weight in the cells up to this one; 1 when empty.
+  double share_up_to(int64_t cell) const;
+  // Of histograms with the same cells; others are left out.
+  void merge(const CellSums& other);
+
+ private:
+  double sum_ = 0;
+  double moment_ = 0;
+  std::vector<double> steps_;
+};
+
+// Even cells over [0, top].
+class LinearHistogram {
+ public:
+  LinearHistogram(double top, int cells)
+      : scale_(top > 0 ? cells / top : 0), sums_(int64_t{cells} + 1) {}
+  void add(double x, double weight) { sums_.add(cell(x), x, weight); }
+  void ramp(double from, double to, double weight) {
+    sums_.ramp(cell(from), cell(to), from, to, weight);
+  }
+  double total() const { return sums_.total(); }
+  double mean() const { return sums_.mean(); }
   // The upper edge of the cell in which the share p of the weight is reached.
   double quantile(double p) const;
-  void merge(const LinearHistogram& other);
+  void merge(const LinearHistogram& other) { sums_.merge(other.sums_); }
 
  private:
   int64_t cell(double x) const {
-    const int64_t last = int64_t(steps_.size()) - 2;
+    const int64_t last = sums_.cells() - 1;
     const int64_t i = int64_t(x * scale_);
     return i < 0 ? 0 : i > last ? last : i;
   }
   double scale_;
-  double sum_ = 0;
-  double moment_ = 0;
-  std::vector<double> steps_;
+  CellSums sums_;
 };
 
 // Cells of equal ratio for positive values between 2^-24 (60 ns as seconds) and 2^24: an octave has
 // 128 cells, so a cell is at most 0.8 % wide. The cell is read from the bits of the number.
 class LogHistogram {
  public:
-  LogHistogram() : steps_(size_t(kCells) + 1) {}
-  void add(double x, double weight) {
-    const int64_t i = cell(x);
-    steps_[size_t(i)] += weight;
-    steps_[size_t(i) + 1] -= weight;
-    sum_ += weight;
-    moment_ += weight * x;
-  }
+  void add(double x, double weight) { sums_.add(cell(x), x, weight); }
   void ramp(double from, double to, double weight) {
-    const int64_t i = cell(from);
-    const int64_t j = cell(to);
-    const double each = weight / double(j - i + 1);
-    steps_[size_t(i)] += each;
-    steps_[size_t(j) + 1] -= each;
-    sum_ += weight;
-    moment_ += weight * (from + to) / 2;
+    sums_.ramp(cell(from), cell(to), from, to, weight);
   }
-  double total() const { return sum_; }
-  double mean() const { return sum_ > 0 ? moment_ / sum_ : 0; }
+  double total() const { return sums_.total(); }
+  double mean() const { return sums_.mean(); }
   // The middle of the cell in which the share p of the weight is reached; 0 when empty.
   double quantile(double p) const;
   // Share of the weight at or below x, to a cell.
-  double share_below(double x) const;
-  void merge(const LogHistogram& other);
+  double share_below(double x) const { return sums_.share_up_to(cell(x)); }
+  void merge(const LogHistogram& other) { sums_.merge(other.sums_); }
 
  private:
   static constexpr int kBitsPerOctave = 7;
@@ -82,9 +96,7 @@ class LogHistogram {
     return x <= 0 || code < 0 ? 0 : code >= kCells ? kCells - 1 : code;
   }
   static double edge(int64_t cell);
-  double sum_ = 0;
-  double moment_ = 0;
-  std::vector<double> steps_;
+  CellSums sums_{kCells};
 };
 
 }  // namespace vramwise::workload
