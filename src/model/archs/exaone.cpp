@@ -1,6 +1,8 @@
 // EXAONE 3.x (a Llama under other names), 4.0 and 4.5 (three sliding layers, then one that reads
 // all without rotary), and K-EXAONE (the same with experts). Source: transformers models/exaone4;
 // LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct modeling_exaone.py; LGAI-EXAONE/K-EXAONE-236B-A23B README.
+#include <array>
+
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
@@ -36,25 +38,21 @@ std::vector<bool> sliding_layers(const Fields& text, int64_t layers, bool any) {
   return sliding;
 }
 
-// K-EXAONE's multi-token-prediction layer is dense; it shares embedding and head with the trunk.
-void add_mtp(Builder& b, const Heads& heads, int64_t count) {
-  for (int64_t i = 0; i < count && !b.failed(); ++i) {
-    b.begin_mtp_layer("mtp.layers." + format_integer(i) + ".");
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
-    block.qk_norm = QkNorm::per_head;
-    b.attention(block);
-    b.gated_mlp(b.text().extent({"intermediate_size"}));
-    b.pre_norms("input_layernorm", "post_attention_layernorm");
-    for (const std::string_view name : {"enorm", "hnorm", "norm"}) b.norm(name);
-    b.linear(Role::mtp_projection, "eh_proj", b.hidden(), 2 * b.hidden());
-  }
-}
+// Both families store dense layers for multi-token prediction, which share embedding and head with
+// the trunk. K-EXAONE norms before attention and MLP, EXAONE 4.5 after them as its trunk does.
+struct PredictionNames {
+  std::string_view attention_norm, ffn_norm;
+  std::array<std::string_view, 3> norms;
+  std::string_view projection;
+};
+constexpr PredictionNames kPrediction = {
+    "input_layernorm", "post_attention_layernorm", {"enorm", "hnorm", "norm"}, "eh_proj"};
+constexpr PredictionNames kPrediction45 = {"post_attention_layernorm",
+                                           "post_feedforward_layernorm",
+                                           {"pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"},
+                                           "fc"};
 
-// EXAONE 4.5 stores one dense layer, normed after attention and MLP as its trunk, for prediction.
-void add_mtp_of_4_5(Builder& b, const Heads& heads, int64_t count) {
+void add_mtp(Builder& b, const Heads& heads, int64_t count, const PredictionNames& names) {
   for (int64_t i = 0; i < count && !b.failed(); ++i) {
     b.begin_mtp_layer("mtp.layers." + format_integer(i) + ".");
     AttentionBlock block;
@@ -64,11 +62,9 @@ void add_mtp_of_4_5(Builder& b, const Heads& heads, int64_t count) {
     block.qk_norm = QkNorm::per_head;
     b.attention(block);
     b.gated_mlp(b.text().extent({"intermediate_size"}));
-    b.pre_norms("post_attention_layernorm", "post_feedforward_layernorm");
-    for (const std::string_view name : {"pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"}) {
-      b.norm(name);
-    }
-    b.linear(Role::mtp_projection, "fc", b.hidden(), 2 * b.hidden());
+    b.pre_norms(names.attention_norm, names.ffn_norm);
+    for (const std::string_view name : names.norms) b.norm(name);
+    b.linear(Role::mtp_projection, names.projection, b.hidden(), 2 * b.hidden());
   }
 }
 
@@ -109,9 +105,9 @@ Result<Model> build(const json::Reader& config) {
   const Heads heads = add_llama_like(b, options);
   const int64_t mtp = text.number({"num_nextn_predict_layers"}, 0, 0, 100);
   if (experts) {
-    add_mtp(b, heads, mtp);
+    add_mtp(b, heads, mtp, kPrediction);
   } else {
-    add_mtp_of_4_5(b, heads, mtp);
+    add_mtp(b, heads, mtp, kPrediction45);
   }
   if (const auto vision = top.section({"vision_config"})) {
     add_qwen2_5_vision(b, *vision, "model.visual.");
