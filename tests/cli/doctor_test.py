@@ -27,7 +27,7 @@ class MachineCase(unittest.TestCase):
         # Compiled once for all classes.
         if not hasattr(MachineCase, "built"):
             MachineCase.built = tempfile.TemporaryDirectory()
-            MachineCase.library = build(Path(cls.built.name))
+            MachineCase.driver_file = build(Path(cls.built.name))
             MachineCase.old_library = build(Path(cls.built.name), "libold.so", "-DOLD_DRIVER")
 
     def setUp(self):
@@ -60,7 +60,7 @@ class MachineCase(unittest.TestCase):
 
 class Nvml(MachineCase):
     def test_one_card_as_cuda_sees_it(self):
-        self.machine.driver(self.library, card(used=1024), "process 0;4711;900", "process 0;4712;-1")
+        self.machine.driver(self.driver_file, card(used=1024), "process 0;4711;900", "process 0;4712;-1")
         self.machine.file("/proc/4711/comm", "python3")
         doctor = self.doctor()
         self.assertEqual((doctor["source"], doctor["driver_version"], doctor["cuda_version"]),
@@ -75,12 +75,12 @@ class Nvml(MachineCase):
         self.assertEqual(found["processes"], [{"pid": 4711, "name": "python3", "used_bytes": 900 * MIB}, {"pid": 4712}])
 
     def test_without_cuda_the_drivers_share_is_taken_off(self):
-        self.machine.driver(self.library, card(reserved=400), cuda=False)
+        self.machine.driver(self.driver_file, card(reserved=400), cuda=False)
         (found,) = self.doctor()["cards"]
         self.assertEqual((found["total_bytes"], found["total_basis"]), ((24564 - 400) * MIB, "reserved"))
 
     def test_cuda_that_fails_changes_nothing(self):
-        self.machine.driver(self.library, "cuinit 999", card(reserved=400))
+        self.machine.driver(self.driver_file, "cuinit 999", card(reserved=400))
         (found,) = self.doctor()["cards"]
         self.assertEqual(found["total_basis"], "reserved")
 
@@ -96,7 +96,7 @@ class Nvml(MachineCase):
         self.assertEqual((found["total_bytes"], found["total_basis"]), (49500 * MIB, "rule"))
 
     def test_unequal_cards(self):
-        self.machine.driver(self.library, card(0), card(1, "NVIDIA GeForce RTX 3060", 12288, 250, 100, 12038))
+        self.machine.driver(self.driver_file, card(0), card(1, "NVIDIA GeForce RTX 3060", 12288, 250, 100, 12038))
         doctor = self.doctor()
         self.assertEqual([c["gpu"] for c in doctor["cards"]], ["rtx-4090", "rtx-3060-12"])
         hardware = self.local()
@@ -113,15 +113,15 @@ class Nvml(MachineCase):
 
     def test_what_is_in_use_decides(self):
         free = ("plan", "llama-3.1-8b", "--gpu", "local", "--ctx", "8k")
-        self.machine.driver(self.library, card(used=0))
+        self.machine.driver(self.driver_file, card(used=0))
         self.assertEqual(self.answer(*free)["outcome"], "fits")
-        self.machine.driver(self.library, card(used=12000))
+        self.machine.driver(self.driver_file, card(used=12000))
         self.assertNotEqual(self.answer(*free, status=1)["outcome"], "fits")
         # Given figures win over read ones.
         self.assertEqual(self.answer(*free, "--used", "0GiB")["outcome"], "fits")
 
     def test_visible_devices(self):
-        self.machine.driver(self.library, card(0), card(1, "NVIDIA GeForce RTX 3060", 12288, 250, 100, 12038))
+        self.machine.driver(self.driver_file, card(0), card(1, "NVIDIA GeForce RTX 3060", 12288, 250, 100, 12038))
         self.assertEqual([d["gpu"] for d in self.local(CUDA_VISIBLE_DEVICES="1")["devices"]], ["rtx-3060-12"])
         self.assertEqual([d["gpu"] for d in self.local(CUDA_VISIBLE_DEVICES=uuid(1)[:12])["devices"]], ["rtx-3060-12"])
         self.finding(self.doctor(CUDA_VISIBLE_DEVICES="1"), "visible_devices")
@@ -130,7 +130,7 @@ class Nvml(MachineCase):
         self.assertIn("CUDA_VISIBLE_DEVICES=-1 hides every GPU", done.stderr)
 
     def test_modded_card_keeps_its_own_size(self):
-        self.machine.driver(self.library, card(total=49140, cuda=49140 - 354))
+        self.machine.driver(self.driver_file, card(total=49140, cuda=49140 - 354))
         (device,) = self.local()["devices"]
         self.assertEqual(device, {"gpu": "rtx-4090", "total_bytes": 48786 * MIB, "used_bytes": 512 * MIB})
 
@@ -149,11 +149,11 @@ class Nvml(MachineCase):
                                  ("NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "rtx-pro-6000-server"),
                                  ("NVIDIA B200", 183359, "b200")):
             with self.subTest(name=name, total=total):
-                self.machine.driver(self.library, card(name=name, total=total, cuda=0))
+                self.machine.driver(self.driver_file, card(name=name, total=total, cuda=0))
                 self.assertEqual(self.doctor()["cards"][0].get("gpu"), gpu)
 
     def test_slices(self):
-        self.machine.driver(self.library, card(name="NVIDIA H100 80GB HBM3", total=81559, reserved=469, used=0, cuda=9984,
+        self.machine.driver(self.driver_file, card(name="NVIDIA H100 80GB HBM3", total=81559, reserved=469, used=0, cuda=9984,
                                                mig=1, busy=-1),
                             "slice 0;NVIDIA H100 80GB HBM3 MIG 1g.10gb;MIG-aaaa;9984;16;100",
                             "slice 0;NVIDIA H100 80GB HBM3 MIG 3g.40gb;MIG-bbbb;40448;16;12000",
@@ -173,14 +173,14 @@ class Nvml(MachineCase):
         self.assertIn("local:2", text)
 
     def test_divided_without_slices(self):
-        self.machine.driver(self.library, card(mig=1))
+        self.machine.driver(self.driver_file, card(mig=1))
         doctor = self.doctor(status=1)
         self.assertIn("nvidia-smi mig -cgi", self.finding(doctor, "mig_without_instances")["next"])
         self.assertEqual(self.run_it("plan", "llama-3.1-8b", "--gpu", "local").returncode, 4)
 
     def test_unified_memory(self):
         self.machine.meminfo(125829120, 100 << 20)
-        self.machine.driver(self.library, card(name="NVIDIA GB10", memory=3, cuda=0))
+        self.machine.driver(self.driver_file, card(name="NVIDIA GB10", memory=3, cuda=0))
         (found,) = self.doctor()["cards"]
         self.assertTrue(found["unified_memory"])
         self.assertEqual(found["gpu"], "dgx-spark-gb10")
@@ -190,7 +190,7 @@ class Nvml(MachineCase):
 
 class Faults(MachineCase):
     def check(self, code, name, text):
-        self.machine.driver(self.library, f"init {code}", card())
+        self.machine.driver(self.driver_file, f"init {code}", card())
         doctor = self.doctor(status=1)
         self.assertEqual(doctor["cards"], [])
         found = self.finding(doctor, name)
@@ -210,14 +210,14 @@ class Faults(MachineCase):
         self.check(18, "driver_mismatch", "reboot")
 
     def test_one_lost_card_leaves_the_other(self):
-        self.machine.driver(self.library, card(0, handle=15), card(1))
+        self.machine.driver(self.driver_file, card(0, handle=15), card(1))
         doctor = self.doctor(status=1)
         self.assertEqual([c["index"] for c in doctor["cards"]], [1])
         self.assertIn("dmesg", self.finding(doctor, "gpu_lost")["next"])
         self.assertEqual(len(self.local()["devices"]), 1)
 
     def test_one_card_that_may_not_be_opened(self):
-        self.machine.driver(self.library, card(0, memory=4), card(1))
+        self.machine.driver(self.driver_file, card(0, memory=4), card(1))
         self.assertIn("/dev/nvidia0", self.finding(self.doctor(status=1), "gpu_permission")["next"])
 
     def test_a_library_that_is_none(self):
@@ -251,7 +251,7 @@ class Faults(MachineCase):
 
     def test_small_shared_memory(self):
         # The tree has no /dev/shm of its own size; what is looked at is the file system below it.
-        self.machine.driver(self.library, card(0), card(1))
+        self.machine.driver(self.driver_file, card(0), card(1))
         (self.machine.root / "dev/shm").mkdir(parents=True)
         self.assertIn("shared_memory_bytes", self.doctor()["host"])
 
@@ -400,7 +400,7 @@ class HostLimits(MachineCase):
     def test_the_limit_reaches_the_plan(self):
         self.machine.file("/proc/self/cgroup", "0::/")
         self.machine.file("/sys/fs/cgroup/memory.max", str(4 << 30))
-        self.machine.driver(self.library, card())
+        self.machine.driver(self.driver_file, card())
         self.assertEqual(self.local()["ram_bytes"], 4 << 30)
 
     def test_rubbish(self):
@@ -414,7 +414,7 @@ class HostLimits(MachineCase):
 
 class Text(MachineCase):
     def test_report(self):
-        self.machine.driver(self.library, card(used=1024), card(1, "NVIDIA GeForce RTX 3060", 12288, 250, 100, 12038),
+        self.machine.driver(self.driver_file, card(used=1024), card(1, "NVIDIA GeForce RTX 3060", 12288, 250, 100, 12038),
                             "process 0;4711;900")
         self.machine.file("/proc/4711/comm", "python3")
         done = self.run_it("doctor", "--width", "80")
@@ -427,7 +427,7 @@ class Text(MachineCase):
         self.assertLessEqual(max(map(len, lines)), 80)
 
     def test_narrow(self):
-        self.machine.driver(self.library, card(used=1024), card(1, "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887,
+        self.machine.driver(self.driver_file, card(used=1024), card(1, "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887,
                                                                   600, 5, 97250))
         for width in ("40", "60"):
             lines = self.run_it("doctor", "--width", width).stdout.splitlines()
@@ -436,24 +436,24 @@ class Text(MachineCase):
             self.assertLessEqual(max(map(len, table)), max(int(width), 62))
 
     def test_names_cannot_speak_to_the_terminal(self):
-        self.machine.driver(self.library, card(name="evil\x1b[2Jcard"), "process 0;4711;900")
+        self.machine.driver(self.driver_file, card(name="evil\x1b[2Jcard"), "process 0;4711;900")
         self.machine.file("/proc/4711/comm", "a\x1b[31mb")
         self.assertNotIn("\x1b", self.run_it("doctor").stdout)
 
     def test_models_here(self):
-        self.machine.driver(self.library, card(used=0))
+        self.machine.driver(self.driver_file, card(used=0))
         models = self.answer("models", "--gpu", "local", "--ctx", "8k")
         self.assertNotIn("error", models)
 
     def test_local_in_a_batch(self):
-        self.machine.driver(self.library, card(used=0))
+        self.machine.driver(self.driver_file, card(used=0))
         line = json.dumps({"ask": "plan", "model": {"ref": "llama-3.1-8b"}, "hardware": {"gpu": "local"}})
         done = subprocess.run([VRAMWISE, "batch", "-"], input=line + "\n", capture_output=True, text=True, timeout=60,
                               env=self.machine.environment())
         self.assertEqual(json.loads(done.stdout)["devices"][0]["total_bytes"], 24210 * MIB)
 
     def test_more_than_there_is(self):
-        self.machine.driver(self.library, card())
+        self.machine.driver(self.driver_file, card())
         for arguments in (("--gpu", "local:1"), ("--gpu", "local:x"), ("--count", "4")):
             done = self.run_it("plan", "llama-3.1-8b", "--gpu", "local", *arguments)
             self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)

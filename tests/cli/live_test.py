@@ -34,14 +34,14 @@ class LiveCase(unittest.TestCase):
     def setUpClass(cls):
         if not hasattr(LiveCase, "built"):
             LiveCase.built = tempfile.TemporaryDirectory()
-            LiveCase.library = build(Path(cls.built.name))
+            LiveCase.driver_file = build(Path(cls.built.name))
 
     def setUp(self):
         self.machine = FakeMachine()
         self.addCleanup(self.machine.close)
 
     def card(self, used=70000):
-        self.machine.driver(self.library, f"card NVIDIA H100 80GB HBM3;{uuid(0)};81559;469;{used};81090;0;97;0;0")
+        self.machine.driver(self.driver_file, f"card NVIDIA H100 80GB HBM3;{uuid(0)};81559;469;{used};81090;0;97;0;0")
 
     def double(self, *arguments, **options):
         server = ChatDouble(*arguments, **options)
@@ -277,7 +277,7 @@ class Watch(LiveCase):
         self.assertLess(time.monotonic() - began, 4)
 
     def test_names_cannot_speak_to_the_terminal(self):
-        self.machine.driver(self.library, f"card evil\x1b[2J;{uuid(0)};81559;469;1;81090;0;97;0;0")
+        self.machine.driver(self.driver_file, f"card evil\x1b[2J;{uuid(0)};81559;469;1;81090;0;97;0;0")
         self.assertNotIn("\x1b", self.run_it("watch", "--once").stdout)
 
     def test_usage(self):
