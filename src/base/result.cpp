@@ -25,6 +25,38 @@ int exit_status(ErrorCode code) {
   }
 }
 
+// Out of line all of them: they are rarely run and stand in every function that can fail.
+Error::Error() = default;
+Error::Error(ErrorCode c, std::string text) : code(c), message(std::move(text)) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
+Error&& Error::at(Where place) && {
+  where = std::move(place);
+  return std::move(*this);
+}
+
+Error&& Error::at(std::string source) && {
+  where.source = std::move(source);
+  return std::move(*this);
+}
+
+Error&& Error::hint(std::string text) && {
+  hints.push_back(std::move(text));
+  return std::move(*this);
+}
+
+BoxedError::BoxedError(Error error) : error_(new Error(std::move(error))) {}
+BoxedError::BoxedError(const BoxedError& other)
+    : error_(other.error_ == nullptr ? nullptr : new Error(*other.error_)) {}
+void BoxedError::drop() noexcept { delete error_; }
+
+Failure fail(Error error) { return Failure(BoxedError(std::move(error))); }
+Failure fail(ErrorCode code, std::string message) { return fail(Error(code, std::move(message))); }
+
 std::string Where::to_text() const {
   std::string text = source;
   if (line > 0) {

@@ -45,47 +45,79 @@ struct Error {
   Where where;
   std::vector<std::string> hints;  // each a next step that the person can take
 
-  Error() = default;
-  Error(ErrorCode c, std::string text) : code(c), message(std::move(text)) {}
+  Error();
+  Error(ErrorCode c, std::string text);
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error();
 
-  Error&& at(Where place) && {
-    where = std::move(place);
-    return std::move(*this);
-  }
-  Error&& at(std::string source) && {
-    where.source = std::move(source);
-    return std::move(*this);
-  }
-  Error&& hint(std::string text) && {
-    hints.push_back(std::move(text));
-    return std::move(*this);
-  }
+  Error&& at(Where place) &&;
+  Error&& at(std::string source) &&;
+  Error&& hint(std::string text) &&;
 };
 
+// An Error behind one pointer. A Result is made, moved and destroyed at every step of an answer and
+// hardly ever fails: with the Error inside it, the code that moves texts nobody wrote was a tenth
+// of the page's download.
+class BoxedError {
+ public:
+  explicit BoxedError(Error error);
+  BoxedError(const BoxedError& other);
+  BoxedError(BoxedError&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  BoxedError& operator=(BoxedError other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~BoxedError() {
+    if (error_ != nullptr) drop();
+  }
+
+  Error& operator*() { return *error_; }
+  const Error& operator*() const { return *error_; }
+
+ private:
+  void drop() noexcept;
+
+  Error* error_;  // null only after a move
+};
+
+// What a function that failed returns, whatever its Result holds.
+using Failure = tl::unexpected<BoxedError>;
+
 template <class T>
-using Result = tl::expected<T, Error>;
+class [[nodiscard]] Result : public tl::expected<T, BoxedError> {
+  using Base = tl::expected<T, BoxedError>;
+
+ public:
+  using Base::Base;
+
+  // Only when there is no value.
+  Error& error() { return *Base::error(); }
+  const Error& error() const { return *Base::error(); }
+  // The error for the caller to return in its turn; nothing is left here.
+  Failure failure() && { return Failure(std::move(Base::error())); }
+};
 
 // `return fail(ErrorCode::not_found, "...")`, or `return fail(Error(...).hint(...))`.
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
-inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
-  return fail(Error(code, std::move(message)));
-}
+Failure fail(Error error);
+Failure fail(ErrorCode code, std::string message);
 
 }  // namespace vramwise
 
 #define VRAMWISE_CONCAT_INNER(a, b) a##b
 #define VRAMWISE_CONCAT(a, b) VRAMWISE_CONCAT_INNER(a, b)
 
-#define TRY(expr)                                                                         \
-  do {                                                                                    \
-    auto vramwise_try_result = (expr);                                                    \
-    if (!vramwise_try_result)                                                             \
-      return ::tl::unexpected<::vramwise::Error>(std::move(vramwise_try_result.error())); \
+#define TRY(expr)                                                              \
+  do {                                                                         \
+    auto vramwise_try_result = (expr);                                         \
+    if (!vramwise_try_result) return std::move(vramwise_try_result).failure(); \
   } while (false)
 
-#define TRY_ASSIGN_INNER(tmp, lhs, expr)                                        \
-  auto tmp = (expr);                                                            \
-  if (!tmp) return ::tl::unexpected<::vramwise::Error>(std::move(tmp.error())); \
+#define TRY_ASSIGN_INNER(tmp, lhs, expr)     \
+  auto tmp = (expr);                         \
+  if (!tmp) return std::move(tmp).failure(); \
   lhs = std::move(*tmp)
 
 // `lhs` may declare: TRY_ASSIGN(const int64_t layers, reader.integer("num_hidden_layers"));

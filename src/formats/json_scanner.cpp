@@ -29,7 +29,7 @@ void append_utf8(std::string& text, uint32_t code) {
 
 }  // namespace
 
-tl::unexpected<Error> JsonScanner::broken(std::string message, int64_t offset) const {
+Failure JsonScanner::broken(std::string message, int64_t offset) const {
   return fail(Error(ErrorCode::invalid_input, std::move(message))
                   .at(Where{cursor_.name(), "", 0, 0, offset < 0 ? cursor_.position() : offset}));
 }

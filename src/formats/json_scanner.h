@@ -62,7 +62,7 @@ class JsonScanner {
   }
 
   // An error about the bytes at hand; `offset` -1: where the scanner stands.
-  tl::unexpected<Error> broken(std::string message, int64_t offset = -1) const;
+  Failure broken(std::string message, int64_t offset = -1) const;
 
  private:
   Result<void> append_escape(std::string& text);

@@ -115,7 +115,26 @@ std::string_view to_string(Kind kind) {
   return "null";
 }
 
+// Out of line all of them: they stand wherever an answer is written.
+Value::Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+Value::Value(std::nullptr_t) {}
+Value::Value(bool b) : data_(b) {}
+Value::Value(int n) : data_(int64_t{n}) {}
+Value::Value(int64_t n) : data_(n) {}
+Value::Value(double d) : data_(d) {}
+Value::Value(const char* s) : data_(std::string(s)) {}
+Value::Value(std::string s) : data_(std::move(s)) {}
+Value::Value(std::string_view s) : data_(std::string(s)) {}
+Value::Value(Array a) : data_(std::move(a)) {}
 Value::Value(Object o) : data_(std::move(o)) {}
+Value::Value(Bytes b) : data_(b.count()) {}
+Value::Value(Tokens t) : data_(t.count()) {}
+Value Value::array() { return Value(Array{}); }
 
 Value Value::object() { return Value(Object{}); }
 

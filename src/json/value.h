@@ -26,7 +26,12 @@ std::string_view to_string(Kind kind);
 
 class Value {
  public:
-  Value() = default;
+  Value();
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
   Value(std::nullptr_t);
   Value(bool b);
   Value(int n);
@@ -87,21 +92,6 @@ struct Member {
   std::string key;
   Value value;
 };
-
-// A constructor needs the variant's destructor and with it all of Member, hence here and not in the
-// class: clang insists, g++ does not.
-inline Value::Value(std::nullptr_t) {}
-inline Value::Value(bool b) : data_(b) {}
-inline Value::Value(int n) : data_(int64_t{n}) {}
-inline Value::Value(int64_t n) : data_(n) {}
-inline Value::Value(double d) : data_(d) {}
-inline Value::Value(const char* s) : data_(std::string(s)) {}
-inline Value::Value(std::string s) : data_(std::move(s)) {}
-inline Value::Value(std::string_view s) : data_(std::string(s)) {}
-inline Value::Value(Array a) : data_(std::move(a)) {}
-inline Value::Value(Bytes b) : data_(b.count()) {}
-inline Value::Value(Tokens t) : data_(t.count()) {}
-inline Value Value::array() { return Value(Array{}); }
 
 inline bool operator==(const Member& a, const Member& b) {
   return a.key == b.key && a.value == b.value;

@@ -11,8 +11,7 @@
 namespace vramwise::formats {
 namespace {
 
-tl::unexpected<Error> refuse(const GgufFile& file, int64_t header_end, std::string about,
-                             std::string message) {
+Failure refuse(const GgufFile& file, int64_t header_end, std::string about, std::string message) {
   return fail(Error(ErrorCode::invalid_input, std::move(message))
                   .at(Where{file.name, std::move(about), 0, 0, header_end}));
 }

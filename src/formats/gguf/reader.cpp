@@ -55,7 +55,7 @@ class HeaderReader {
 
   Result<void> within(int64_t bytes);
   Result<void> keep(int64_t bytes);
-  tl::unexpected<Error> broken(ErrorCode code, std::string message, int64_t offset = -1) const;
+  Failure broken(ErrorCode code, std::string message, int64_t offset = -1) const;
 
   Cursor cursor_;
   int64_t size_;
@@ -65,8 +65,7 @@ class HeaderReader {
   int64_t kept_ = 0;
 };
 
-tl::unexpected<Error> HeaderReader::broken(ErrorCode code, std::string message,
-                                           int64_t offset) const {
+Failure HeaderReader::broken(ErrorCode code, std::string message, int64_t offset) const {
   return fail(Error(code, std::move(message))
                   .at(Where{file_.name, about_, 0, 0, offset < 0 ? cursor_.position() : offset}));
 }

@@ -81,7 +81,7 @@ Result<SafetensorsIndex> read_safetensors_index(ByteSource& source) {
         index.total_size = *total;
         return {};
       } else {
-        return tl::unexpected<Error>(std::move(total.error()));
+        return std::move(total).failure();
       }
     });
   }));

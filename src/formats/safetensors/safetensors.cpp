@@ -48,8 +48,8 @@ class HeaderReader {
   Result<void> read_entry(std::string name);
   Result<void> check_sizes(SafetensorsEntry& entry, int64_t at);
   Result<void> check_layout();
-  tl::unexpected<Error> broken(ErrorCode code, std::string message, const std::string& tensor,
-                               int64_t offset) const {
+  Failure broken(ErrorCode code, std::string message, const std::string& tensor,
+                 int64_t offset) const {
     return fail(Error(code, std::move(message)).at(Where{file_.name, shown(tensor), 0, 0, offset}));
   }
 
