@@ -11,9 +11,14 @@ function(vramwise_embed_catalog)
   list(JOIN entries "\n" entry_lines)
   file(CONFIGURE OUTPUT ${listing} CONTENT "@entry_lines@\n" @ONLY)
   set(output ${PROJECT_BINARY_DIR}/generated/catalog/catalog_data.gen.cpp)
+  # A page downloads every byte: what no answer says stays out of the module.
+  set(slim)
+  if(CMAKE_SYSTEM_NAME STREQUAL "WASI")
+    set(slim --slim)
+  endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${VRAMWISE_PYTHON} ${tool} --catalog ${PROJECT_SOURCE_DIR}/catalog --out ${output}
+    COMMAND ${VRAMWISE_PYTHON} ${tool} --catalog ${PROJECT_SOURCE_DIR}/catalog --out ${output} ${slim}
     DEPENDS ${tool} ${listing} ${entries}
     COMMENT "Embedding the catalog"
     VERBATIM)
