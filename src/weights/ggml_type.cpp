@@ -19,11 +19,19 @@ constexpr auto kTypes = [] {
   return types;
 }();
 
+// The row of each id, for it is asked for every tensor of every graph; -1 for ids that were
+// withdrawn.
+constexpr size_t kIds = 64;
+constexpr auto kRowOfId = [] {
+  std::array<int8_t, kIds> rows{};
+  rows.fill(-1);
+  for (size_t i = 0; i < kTypes.size(); ++i) rows[size_t(kTypes[i].type)] = int8_t(i);
+  return rows;
+}();
+
 const GgmlTypeInfo* find(int64_t id) {
-  for (const GgmlTypeInfo& t : kTypes) {
-    if (int64_t(t.type) == id) return &t;
-  }
-  return nullptr;
+  if (id < 0 || size_t(id) >= kIds || kRowOfId[size_t(id)] < 0) return nullptr;
+  return &kTypes[size_t(kRowOfId[size_t(id)])];
 }
 
 }  // namespace

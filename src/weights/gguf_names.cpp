@@ -1,5 +1,7 @@
 #include "weights/gguf_names.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -185,14 +187,19 @@ bool stays_f32(std::string_view name, const std::array<int64_t, 4>& extent) {
     return true;
   }
   constexpr std::string_view kParts[] = {
-      "ffn_gate_inp",        "position_embd",      "token_types",  "ssm_conv1d",   "shortconv.conv",
-      "altup_correct_coef",  "altup_predict_coef", "altup_router", "indexer.proj", "time_mix_first",
-      "time_mix_lerp_fused", "time_mix_decay_w",   "time_mix_w1",  "time_mix_w2",  "time_mix_a1",
-      "time_mix_a2",         "time_mix_v1",        "time_mix_v2",  "time_mix_g1",  "time_mix_g2"};
+      "ffn_gate_inp",       "position_embd",      "token_types",  "ssm_conv1d",  "shortconv.conv",
+      "altup_correct_coef", "altup_predict_coef", "altup_router", "indexer.proj"};
+  constexpr std::string_view kTimeMix = "time_mix_";
+  constexpr std::string_view kTimeMixParts[] = {"first", "lerp_fused", "decay_w", "w1", "w2", "a1",
+                                                "a2",    "v1",         "v2",      "g1", "g2"};
   for (const std::string_view part : kParts) {
     if (contains(name, part)) return true;
   }
-  return false;
+  const size_t at = name.find(kTimeMix);
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = name.substr(at + kTimeMix.size());
+  return std::any_of(std::begin(kTimeMixParts), std::end(kTimeMixParts),
+                     [&](std::string_view part) { return starts_with(rest, part); });
 }
 
 std::vector<GgufPiece> gguf_pieces(const model::Model& model, const Tensor& tensor,

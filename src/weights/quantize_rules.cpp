@@ -105,9 +105,20 @@ std::vector<GgufTensor*> visiting_order(GgufModel& gguf) {
   std::vector<GgufTensor*> order;
   order.reserve(gguf.tensors.size());
   for (GgufTensor& t : gguf.tensors) order.push_back(&t);
-  std::sort(order.begin(), order.end(), [](const GgufTensor* a, const GgufTensor* b) {
-    return a->layer != b->layer ? a->layer < b->layer : a->name < b->name;
-  });
+  // Files list layer after layer: the first sort has little to do and the second short runs.
+  const auto by_layer = [](const GgufTensor* a, const GgufTensor* b) {
+    return a->layer < b->layer;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), by_layer)) {
+    std::stable_sort(order.begin(), order.end(), by_layer);
+  }
+  for (auto first = order.begin(); first != order.end();) {
+    const auto last = std::find_if(
+        first, order.end(), [&](const GgufTensor* t) { return t->layer != (*first)->layer; });
+    std::sort(first, last,
+              [](const GgufTensor* a, const GgufTensor* b) { return a->name < b->name; });
+    first = last;
+  }
   return order;
 }
 
@@ -158,24 +169,20 @@ bool never_quantised(std::string_view name, const std::array<int64_t, 4>& extent
                                          ".position_embd",
                                          ".rel_pos",
                                          ".patch_embd",
-                                         ".patch_merger",
-                                         "time_mix_first.weight",
-                                         "time_mix_w0.weight",
-                                         "time_mix_w1.weight",
-                                         "time_mix_w2.weight",
-                                         "time_mix_v0.weight",
-                                         "time_mix_v1.weight",
-                                         "time_mix_v2.weight",
-                                         "time_mix_a0.weight",
-                                         "time_mix_a1.weight",
-                                         "time_mix_a2.weight",
-                                         "time_mix_g1.weight",
-                                         "time_mix_g2.weight",
-                                         "time_mix_decay_w1.weight",
-                                         "time_mix_decay_w2.weight",
-                                         "time_mix_lerp_fused.weight"};
+                                         ".patch_merger"};
+  constexpr std::string_view kTimeMix = "time_mix_";
+  constexpr std::string_view kTimeMixParts[] = {
+      "first.weight", "w0.weight", "w1.weight",       "w2.weight",       "v0.weight",
+      "v1.weight",    "v2.weight", "a0.weight",       "a1.weight",       "a2.weight",
+      "g1.weight",    "g2.weight", "decay_w1.weight", "decay_w2.weight", "lerp_fused.weight"};
   for (const std::string_view part : kParts) {
     if (contains(name, part)) return true;
+  }
+  if (const size_t at = name.find(kTimeMix); at != std::string_view::npos) {
+    const std::string_view rest = name.substr(at + kTimeMix.size());
+    for (const std::string_view part : kTimeMixParts) {
+      if (starts_with(rest, part)) return true;
+    }
   }
   return name == "position_embd.weight" || name == "token_types.weight";
 }

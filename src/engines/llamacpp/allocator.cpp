@@ -126,25 +126,22 @@ void Allocator::give(TensorId id) {
       s.held = false;
       BufferPlan& buffer = buffers_[size_t(s.buffer)];
       const BackendProfile& backend = backends_[size_t(s.buffer)];
-      const int64_t had =
-          buffer.align(std::min(kLargestTensor, reserved_bytes(backend, *graph_, p)));
-      const int64_t needs =
-          buffer.align(std::min(kLargestTensor, reserved_bytes(backend, *graph_, t)));
+      state.bytes = std::min(kLargestTensor, reserved_bytes(backend, *graph_, t));
+      const int64_t had = buffer.align(s.bytes), needs = buffer.align(state.bytes);
       if (had > needs) buffer.release({s.at.chunk, s.at.offset + needs}, had - needs);
       return;
     }
   }
   state.buffer = t.device;
-  const int64_t bytes = reserved_bytes(backends_[size_t(t.device)], *graph_, t);
-  state.at = buffers_[size_t(t.device)].allocate(std::min(kLargestTensor, bytes));
+  state.bytes = std::min(kLargestTensor, reserved_bytes(backends_[size_t(t.device)], *graph_, t));
+  state.at = buffers_[size_t(t.device)].allocate(state.bytes);
 }
 
 void Allocator::take_back(TensorId id) {
   const Tensor& t = (*graph_)[id];
   if (t.output) return;
   State& state = state_[size_t(id)];
-  const int64_t bytes = reserved_bytes(backends_[size_t(state.buffer)], *graph_, t);
-  buffers_[size_t(state.buffer)].release(state.at, std::min(kLargestTensor, bytes));
+  buffers_[size_t(state.buffer)].release(state.at, state.bytes);
   state.held = false;
 }
 

@@ -52,6 +52,7 @@ class Allocator {
   struct State {
     int32_t uses = 0, views = 0;
     BufferPlan::Address at;
+    int64_t bytes = 0;  // reserved at `at`
     int16_t buffer = -1;
     bool held = false;
   };

@@ -110,7 +110,12 @@ void Scheduler::split(Graph& graph, int16_t cpu, int copies) {
       splits_.back().nodes.push_back(id);
       continue;
     }
-    const Tensor op = graph[id];
+    // Copies of what is needed: the graph grows below.
+    const struct {
+      int16_t device;
+      uint8_t sources;
+      std::array<TensorId, kMaxSources> source;
+    } op{graph[id].device, graph[id].sources, graph[id].source};
     bool cut = op.device != current;
     if (!cut && !splits_.back().inputs.empty()) {
       for (size_t i = 0; i < op.sources && !cut; ++i) {

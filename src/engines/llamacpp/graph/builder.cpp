@@ -56,19 +56,19 @@ TensorId Graph::expand(TensorId root) {
 }
 
 TensorId Graph::make(Op op, GgmlType type, Extents ne, std::initializer_list<TensorId> sources) {
-  Tensor t;
+  Tensor& t = tensors_.emplace_back();
   t.op = op;
   t.type = type;
   t.ne = ne;
   t.nb = packed_strides(type, ne);
   set_sources(t, sources);
-  return push(t);
+  return TensorId(tensors_.size()) - 1;
 }
 
 TensorId Graph::show(Op op, TensorId shown, Extents ne, Extents nb, int64_t offset,
                      std::initializer_list<TensorId> sources) {
+  Tensor& t = tensors_.emplace_back();
   const Tensor& a = (*this)[shown];
-  Tensor t;
   t.op = op;
   t.type = a.type;
   t.ne = ne;
@@ -76,7 +76,7 @@ TensorId Graph::show(Op op, TensorId shown, Extents ne, Extents nb, int64_t offs
   t.base = a.base == kNoTensor ? shown : a.base;
   t.offset = a.offset + offset;
   set_sources(t, sources);
-  return push(t);
+  return TensorId(tensors_.size()) - 1;
 }
 
 TensorId Graph::view(TensorId a, Extents ne, int64_t nb1, int64_t nb2, int64_t nb3,
