@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kPipelineCopies = 4;  // GGML_SCHED_MAX_COPIES
 constexpr int64_t kFloat = 4;
+constexpr size_t kRounds = 2;  // of a pattern of layers: then the allocator repeats itself
 
 bool has_delta(const Shape& shape) {
   return std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& l) {
@@ -46,13 +47,32 @@ Budgeter::Budgeter(const Shape& shape, const weights::GgufModel& gguf, const Rul
   for (const BackendProfile& b : backends_) append_key(b, backends_key_);
 }
 
+ComputePlan Budgeter::plan_of(Graphs graphs, const GraphInput& input,
+                              const ScheduleOptions& schedule) {
+  // Backends that reorder ops see further than a few layers; with caches on the host every layer
+  // crosses over, and the scheduler learns from all of them how many inputs a split may hold.
+  const bool as_built = std::all_of(backends_.begin(), backends_.end(),
+                                    [](const auto& b) { return b.order == NodeOrder::as_built; });
+  if (graphs == Graphs::folded && as_built && input.settings.kv_offload &&
+      folded_.fold(input, kRounds)) {
+    ComputePlan plan = planner_.plan(folded_.input(), backends_, schedule);
+    if (folded_.fold(input, kRounds + 1) &&
+        planner_.plan(folded_.input(), backends_, schedule).bytes == plan.bytes) {
+      plan.nodes = plan.splits = 0;
+      return plan;
+    }
+  }
+  return planner_.plan(input, backends_, schedule);
+}
+
 // A compute plan depends on the file (one memo has one), the build, the classes of devices, where
 // layers and weights lie, and the context.
-ComputePlan Budgeter::compute_of(const GraphInput& input, const Placement& placement,
+ComputePlan Budgeter::compute_of(Graphs graphs, const GraphInput& input, const Placement& placement,
                                  const PlacementSettings& settings,
                                  const ScheduleOptions& schedule) {
-  if (memo_ == nullptr) return planner_.plan(input, backends_, schedule);
+  if (memo_ == nullptr) return plan_of(graphs, input, schedule);
   std::string key = backends_key_;
+  key += graphs == Graphs::whole ? 'w' : 'f';
   const auto add = [&key](int64_t number) {
     key += format_integer(number);
     key += ',';
@@ -93,19 +113,19 @@ ComputePlan Budgeter::compute_of(const GraphInput& input, const Placement& place
     add(part);
   }
   if (const ComputePlan* known = memo_->find(key)) return *known;
-  ComputePlan plan = planner_.plan(input, backends_, schedule);
+  ComputePlan plan = plan_of(graphs, input, schedule);
   memo_->keep(std::move(key), plan);
   return plan;
 }
 
 // Split mode tensor joins the devices to one: measured as one, shared out evenly.
 Budget Budgeter::measure_joined(const ContextSettings& context, const PlacementSettings& placement,
-                                Pass pass) {
+                                Pass pass, Graphs graphs) {
   PlacementSettings one = placement;
   one.split = SplitMode::none;
   one.tensor_split.assign(devices(), 0.0);
   one.tensor_split.front() = 1.0;
-  Budget b = measure(context, one, pass, Pipeline::off);
+  Budget b = measure(context, one, pass, Pipeline::off, graphs);
   const int64_t n = int64_t(devices());
   for (auto* sizes : {&b.model, &b.full, &b.sliding, &b.recurrent, &b.draft_cache}) {
     const int64_t whole = sizes->front();
@@ -121,9 +141,9 @@ Budget Budgeter::measure_joined(const ContextSettings& context, const PlacementS
 }
 
 Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings& placement,
-                         Pass pass, Pipeline pipeline) {
+                         Pass pass, Pipeline pipeline, Graphs graphs) {
   if (placement.split == SplitMode::tensor && devices() > 1) {
-    return measure_joined(context, placement, pass);
+    return measure_joined(context, placement, pass, graphs);
   }
   Budget b;
   const size_t count = backends_.size();
@@ -175,7 +195,7 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   input.delta_one_token = rules_.delta_one_token;
   input.delta_many_tokens = rules_.delta_many_tokens;
   const ScheduleOptions schedule{request_.op_offload, b.copies};
-  ComputePlan plan = compute_of(input, b.placement, placement, schedule);
+  ComputePlan plan = compute_of(graphs, input, b.placement, placement, schedule);
   b.compute = std::move(plan.bytes);
   b.splits = plan.splits;
   b.nodes = plan.nodes;
@@ -199,7 +219,7 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
     }
     input.settings = draft;
     input.size = size;
-    b.draft_compute = compute_of(input, b.placement, placement, schedule).bytes;
+    b.draft_compute = compute_of(graphs, input, b.placement, placement, schedule).bytes;
   }
   return b;
 }

@@ -7,6 +7,7 @@
 
 #include "engines/llamacpp/caches.h"
 #include "engines/llamacpp/compute.h"
+#include "engines/llamacpp/fold.h"
 #include "engines/llamacpp/memo.h"
 #include "engines/llamacpp/placement.h"
 #include "engines/llamacpp/request.h"
@@ -16,8 +17,8 @@ namespace vramwise::engines::llamacpp {
 struct Budget {
   Placement placement;
   ContextSize size;
-  int copies = 1;  // pipeline copies of the inputs
-  int splits = 0, nodes = 0;
+  int copies = 1;             // pipeline copies of the inputs
+  int splits = 0, nodes = 0;  // of the whole graph; 0 where only sizes were asked for
   // Of each device, the CPU last.
   std::vector<int64_t> model, full, sliding, recurrent, compute;
   // Of the drafter's own context: a separate draft model, or the model's draft head (whose weights
@@ -39,6 +40,9 @@ struct Budget {
 // Is memory really allocated, or only measured (fit, dry runs)?
 enum class Pass { real, measured };
 enum class Pipeline { allowed, off };
+// Compute buffers from the folded model (fold.h), or from every layer with the graph's nodes and
+// splits.
+enum class Graphs { folded, whole };
 
 // Measures ways of running one model on one machine. Keeps its buffers between calls.
 class Budgeter {
@@ -48,7 +52,7 @@ class Budgeter {
            ComputeMemo* memo = nullptr);
 
   Budget measure(const ContextSettings& context, const PlacementSettings& placement, Pass pass,
-                 Pipeline pipeline = Pipeline::allowed);
+                 Pipeline pipeline = Pipeline::allowed, Graphs graphs = Graphs::folded);
 
   const std::vector<BackendProfile>& backends() const { return backends_; }
   size_t devices() const { return backends_.size() - 1; }
@@ -56,8 +60,9 @@ class Budgeter {
 
  private:
   Budget measure_joined(const ContextSettings& context, const PlacementSettings& placement,
-                        Pass pass);
-  ComputePlan compute_of(const GraphInput& input, const Placement& placement,
+                        Pass pass, Graphs graphs);
+  ComputePlan plan_of(Graphs graphs, const GraphInput& input, const ScheduleOptions& schedule);
+  ComputePlan compute_of(Graphs graphs, const GraphInput& input, const Placement& placement,
                          const PlacementSettings& settings, const ScheduleOptions& schedule);
 
   const Shape& shape_;
@@ -69,6 +74,7 @@ class Budgeter {
   std::string backends_key_;
   std::vector<double> free_shares_;
   ComputePlanner planner_;
+  FoldedModel folded_;
 };
 
 }  // namespace vramwise::engines::llamacpp

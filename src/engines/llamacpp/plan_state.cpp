@@ -24,9 +24,11 @@ bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
 // Real loads try pipeline copies first and do without when they do not fit.
 Budget measured_for_real(const Question& q, PlanState& s, const ContextSettings& context,
                          const PlacementSettings& placement) {
-  Budget b = s.measure(context, placement);
+  // What is shown is measured on every layer.
+  const Graphs graphs = q.detail == Detail::full ? Graphs::whole : Graphs::folded;
+  Budget b = s.measure(context, placement, Pipeline::allowed, graphs);
   if (b.copies > 1 && over_memory(q, s, b)) {
-    b = s.measure(context, placement, Pipeline::off);
+    b = s.measure(context, placement, Pipeline::off, graphs);
     s.notes.assume("pipeline_retry",
                    "Pipeline copies of the inputs do not fit; llama.cpp then loads without them.",
                    "ggml-org/llama.cpp src/llama-context.cpp");

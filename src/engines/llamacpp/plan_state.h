@@ -33,8 +33,8 @@ struct PlanState {
   size_t devices() const { return budgeter->devices(); }
   // Measured as a real load does it, with the draft model's part.
   Budget measure(const ContextSettings& context, const PlacementSettings& placement,
-                 Pipeline pipeline = Pipeline::allowed) const {
-    Budget b = budgeter->measure(context, placement, Pass::real, pipeline);
+                 Pipeline pipeline = Pipeline::allowed, Graphs graphs = Graphs::folded) const {
+    Budget b = budgeter->measure(context, placement, Pass::real, pipeline, graphs);
     if (draft) draft->add_to(b, context, shape().train_ctx);
     return b;
   }

@@ -28,6 +28,8 @@ struct MoeShape {
   bool weights_before = false;
   model::RouterGating gating = model::RouterGating::softmax;
   int64_t latent_width = 0;  // experts work on this width; 0 = hidden
+
+  bool operator==(const MoeShape&) const = default;
 };
 
 // What a tensor of the file is to placement; one for each, in the file's order.
@@ -85,6 +87,7 @@ struct LayerShape {
 
   bool keeps_attention() const { return cache_of >= 0; }
   MixerKind state() const { return second != MixerKind::none ? second : mixer; }
+  bool operator==(const LayerShape&) const = default;
 };
 
 struct Shape {
