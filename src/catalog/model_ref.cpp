@@ -217,7 +217,27 @@ std::optional<std::string> listed_name(Asked& asked) {
     if (bare != asked.name && contains(Kind::model, bare)) return bare;
     if (!take_ending(asked)) break;
   }
+  // A name alone is Ollama's "latest".
+  if (asked.name.find_first_of("/:") == std::string::npos) {
+    const std::string latest = asked.name + ":latest";
+    if (contains(Kind::model, latest)) return latest;
+  }
   return std::nullopt;
+}
+
+// Publishers who quantise with an importance matrix always. It moves the types of a few mixtures.
+// Source: their model cards, huggingface.co/bartowski ("All quants made using imatrix option").
+void assume_imatrix(ModelRef& model, std::string_view ref) {
+  constexpr std::string_view kPublisher = "bartowski/";
+  constexpr std::string_view kMoved[] = {"IQ4_XS", "IQ4_NL", "IQ3_XXS", "Q4_0", "Q5_0"};
+  if (!starts_with(to_lower(ref), kPublisher)) return;
+  if (std::find(std::begin(kMoved), std::end(kMoved), model.weights) == std::end(kMoved)) return;
+  model.notes.assume("imatrix",
+                     "bartowski's files are made with an importance matrix, which moves some "
+                     "types of " +
+                         model.weights + ".",
+                     "huggingface.co/bartowski");
+  model.weights.insert(0, "i1-");
 }
 
 // Names of Ollama's library stand for a file of one type, usually Q4_K_M.
@@ -266,6 +286,7 @@ Result<ModelRef> resolve_model(std::string_view ref) {
     model.quantization_config = {};
   }
   assume_ollama_type(model, *name);
+  assume_imatrix(model, as_asked);
   return model;
 }
 

@@ -7,9 +7,11 @@
 namespace vramwise::engines {
 namespace {
 
-constexpr int64_t kElement = 2;                // heads are published in 16 bits
-constexpr int64_t kReducedVocabulary = 32000;  // draft_vocab_size of published EAGLE-3 heads
-constexpr int64_t kTapped = 3;                 // target layers that EAGLE-3 listens to
+constexpr int64_t kElement = 2;  // heads are published in 16 bits
+// Source: sgl-project/SpecForge configs/*-eagle3.json (draft_vocab_size), *-dflash.json
+// (num_hidden_layers, target_layer_ids); ggml-org/llama.cpp src/models/eagle3.cpp (extract_layers).
+constexpr int64_t kReducedVocabulary = 32000;
+constexpr int64_t kTapped = 3;  // target layers that EAGLE-3 listens to
 constexpr int64_t kDflashLayers = 5;
 constexpr int64_t kDflashTapped = 5;
 constexpr int64_t kMedusaHeads = 5;

@@ -42,6 +42,47 @@ TEST(DraftHead, SizesOfPublishedHeads) {
   }
 }
 
+// Heads whose config is public: the tensors that llama.cpp creates for one (src/models/eagle3.cpp,
+// dflash.cpp), counted from that config, beside the estimate from the target alone.
+TEST(DraftHead, ShapesOfPublishedConfigs) {
+  struct Config {
+    std::string_view target;
+    HeadKind kind;
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn;  // of the head
+    double part;                                             // relative error allowed
+    std::string_view source;
+  };
+  const Config cases[] = {
+      {"meta-llama/Llama-3.1-8B-Instruct", HeadKind::eagle3, 1, 4096, 32, 8, 128, 14336, 0.001,
+       "sgl-project/SpecForge configs: the target's widths"},
+      {"meta-llama/Llama-3.1-70B", HeadKind::eagle3, 1, 8192, 64, 8, 128, 28672, 0.001,
+       "sgl-project/SpecForge configs/llama3-70B-ealge3.json"},
+      {"Qwen/Qwen3-32B", HeadKind::eagle3, 1, 5120, 64, 8, 80, 25600, 0.08,
+       "sgl-project/SpecForge configs/qwen3-32b-eagle3.json"},
+      {"Qwen/Qwen3-30B-A3B", HeadKind::eagle3, 1, 2048, 32, 4, 128, 6144, 0.09,
+       "sgl-project/SpecForge configs/qwen3-30B-eagle3.json"},
+      {"deepseek-ai/DeepSeek-V3", HeadKind::eagle3, 1, 7168, 56, 8, 128, 40960, 0.33,
+       "sgl-project/SpecForge configs/deepseek-v3-671b-eagle3.json"},
+      {"Qwen/Qwen3-8B", HeadKind::dflash, 5, 4096, 32, 8, 128, 12288, 0.001,
+       "sgl-project/SpecForge configs/qwen3-8b-dflash.json"},
+  };
+  for (const Config& c : cases) {
+    const int64_t h = c.hidden, q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
+    // EAGLE-3 reads embedding and state side by side and listens to three layers of the target.
+    const bool eagle = c.kind == HeadKind::eagle3;
+    const int64_t layer = (eagle ? 2 : 1) * h * (q + 2 * kv) + q * h + 3 * h * c.ffn;
+    const int64_t fusion = (eagle ? 3 : 5) * h * h;
+    const int64_t head = eagle ? 32000 * h : 0;
+    const Bytes counted(2 * (c.layers * layer + fusion + head));
+    const HeadEstimate estimate = estimate_head(c.kind, of_catalog(c.target), 1);
+    EXPECT_NEAR(double(estimate.weights.likely.count()) / double(counted.count()), 1, c.part)
+        << c.source;
+    EXPECT_LE(estimate.weights.low, counted) << c.source;
+    EXPECT_GE(estimate.weights.high, counted) << c.source;
+    EXPECT_EQ(estimate.cache_layers, c.layers) << c.source;
+  }
+}
+
 TEST(DraftHead, RanksShareMatricesButNotTheFusion) {
   const model::Model target = of_catalog("meta-llama/Llama-3.1-8B-Instruct");
   const Bytes one = estimate_head(HeadKind::eagle3, target, 1).weights.likely;

@@ -7,6 +7,7 @@
 #include "weights/file_types.h"
 #include "weights/gguf_names.h"
 #include "weights/gguf_quirks.h"
+#include "weights/latent_layout.h"
 #include "weights/matrix.h"
 #include "weights/quantize_rules.h"
 
@@ -82,7 +83,7 @@ const GgufTensor* GgufModel::find(std::string_view name) const {
   return nullptr;
 }
 
-Result<GgufModel> gguf_tensors(const model::Model& model) {
+Result<GgufModel> gguf_tensors(const model::Model& model, KvB kv_b) {
   if (model.gguf.architecture.empty()) {
     return fail(Error(ErrorCode::unsupported,
                       "no GGUF architecture is known for " +
@@ -90,7 +91,8 @@ Result<GgufModel> gguf_tensors(const model::Model& model) {
                     .at("weights")
                     .hint("choose a safetensors format such as bf16"));
   }
-  const GgufQuirks& quirks = gguf_quirks(model.gguf.architecture);
+  GgufQuirks quirks = gguf_quirks(model.gguf.architecture);
+  if (kv_b == KvB::whole) quirks.keeps_kv_b = true;
   const bool mxfp4 = experts_are_mxfp4(model);
   GgufModel out;
   out.architecture = model.gguf.architecture;
@@ -158,8 +160,15 @@ const Widened* widened(std::string_view name) {
   return nullptr;
 }
 
-// F32, F16 and BF16 files come from the converter, not from llama-quantize: what it forces to F32
-// or carries over as MXFP4 stays so.
+// "i1-IQ4_XS": made with an importance matrix, as mradermacher names such files.
+constexpr std::string_view kWithMatrix = "i1-";
+
+std::string_view without_matrix(std::string_view name) {
+  if (starts_with(to_lower(name), kWithMatrix)) name.remove_prefix(kWithMatrix.size());
+  return name;
+}
+
+// F32, F16 and BF16 files have no mixture: what the converter forces to F32 stays so.
 std::optional<GgmlType> converted_to(FileType type, const QuantizeOptions& options) {
   if (options.pure || !options.output_tensor_type.empty() ||
       !options.token_embedding_type.empty() || !options.tensor_types.empty()) {
@@ -171,6 +180,20 @@ std::optional<GgmlType> converted_to(FileType type, const QuantizeOptions& optio
     case FileType::BF16: return GgmlType::BF16;
     default: return std::nullopt;
   }
+}
+
+// A mixture by name is what llama-quantize makes of the converted file, and that expands experts
+// which the checkpoint and the conversion hold in MXFP4. Says what the file is without that.
+void expand_experts(GgufModel& gguf, FileType type) {
+  if (type == FileType::MXFP4_MOE) return;
+  gguf.notes = {};
+  gguf.notes.assume("gguf_expands_mxfp4",
+                    std::string(info(type).name) +
+                        " is what llama-quantize writes: it unpacks the experts, which the "
+                        "checkpoint has in MXFP4. Published files of this name often keep them; "
+                        "such a file, as converted, holds " +
+                        format_bytes(gguf.tensor_bytes()) + " (leave the weights out to plan it).",
+                    "ggml-org/llama.cpp src/llama-quant.cpp, convert_hf_to_gguf.py");
 }
 
 Error unknown_file_type(std::string_view name) {
@@ -201,15 +224,32 @@ Error unknown_file_type(std::string_view name) {
 std::span<const std::string_view> gguf_file_types() { return kNames; }
 
 bool is_gguf_file_type(std::string_view name) {
+  name = without_matrix(name);
   return file_type_from_name(name).has_value() || widened(name) != nullptr;
+}
+
+Result<GgufModel> gguf_tensors(const model::Model& model) {
+  return gguf_tensors(model, KvB::split);
+}
+
+bool has_whole_kv_b(const GgufModel& gguf) {
+  return std::any_of(gguf.tensors.begin(), gguf.tensors.end(),
+                     [](const GgufTensor& t) { return ends_with(t.name, ".attn_kv_b.weight"); });
 }
 
 Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
                            const QuantizeOptions& options) {
+  return quantize(model, file_type, options, KvB::split);
+}
+
+Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
+                           const QuantizeOptions& options, KvB kv_b) {
   QuantizeOptions wanted = options;
-  std::string_view mixture = file_type;
+  std::string_view mixture = without_matrix(file_type);
   std::string_view label;
-  if (const Widened* w = widened(file_type)) {
+  const bool by_name = mixture.size() < file_type.size();
+  wanted.imatrix = wanted.imatrix || by_name;
+  if (const Widened* w = widened(mixture)) {
     mixture = w->mixture;
     label = w->name;
     if (wanted.output_tensor_type.empty()) wanted.output_tensor_type = "Q8_0";
@@ -217,16 +257,20 @@ Result<GgufModel> quantize(const model::Model& model, std::string_view file_type
   }
   const std::optional<FileType> type = file_type_from_name(mixture);
   if (!type) return fail(unknown_file_type(file_type));
-  TRY_ASSIGN(GgufModel gguf, gguf_tensors(model));
+  TRY_ASSIGN(GgufModel gguf, gguf_tensors(model, kv_b));
+  const bool packed = experts_are_mxfp4(model);
+  if (packed) expand_experts(gguf, *type);
   if (const auto converted = converted_to(*type, wanted)) {
     for (GgufTensor& tensor : gguf.tensors) {
-      if (tensor.type == GgmlType::F16) tensor.type = *converted;
+      const bool expands = packed && tensor.type == GgmlType::MXFP4;
+      if (tensor.type == GgmlType::F16 || expands) tensor.type = *converted;
     }
     gguf.file_type = std::string(info(*type).name);
     return gguf;
   }
   TRY(apply_mixture(gguf, *type, mixture_facts(model, gguf), wanted));
-  gguf.file_type = std::string(label.empty() ? info(*type).name : label);
+  gguf.file_type = by_name ? std::string(kWithMatrix) : std::string();
+  gguf.file_type += label.empty() ? info(*type).name : label;
   if (!label.empty()) {
     gguf.notes.assume("gguf_widened",
                       std::string(label) + " is taken as " + std::string(mixture) +

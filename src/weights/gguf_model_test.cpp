@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "weights/latent_layout.h"
 #include "weights/test_models.h"
 
 namespace vramwise::weights {
@@ -173,6 +174,59 @@ TEST(Gguf, ImatrixChangesThreeRules) {
   EXPECT_EQ(type("IQ3_XXS", imatrix, "blk.0.attn_v.weight"), GgmlType::IQ3_XXS);
   EXPECT_EQ(quantize(m, "IQ2_XS")->notes.warnings.size(), 1u);
   EXPECT_TRUE(quantize(m, "IQ2_XS", imatrix)->notes.warnings.empty());
+  // Said by the name, as publishers do.
+  EXPECT_EQ(type("i1-IQ4_XS", {}, "blk.0.ffn_down.weight"), GgmlType::IQ4_XS);
+  EXPECT_EQ(quantize(m, "i1-iq4_xs")->file_type, "i1-IQ4_XS");
+  EXPECT_TRUE(is_gguf_file_type("i1-Q4_K_M"));
+  EXPECT_FALSE(is_gguf_file_type("i1-"));
+}
+
+TEST(Gguf, ImatrixFilesAsPublished) {
+  model::Model m = llama(kLlama70b);
+  m.gguf.rope_freqs = true;
+  m.rope_tables.push_back({131072, 128, false, 1});
+  // huggingface.co/bartowski, Llama-3.1-Nemotron-70B: 40.12 and 37.90 GB, with a tokenizer.
+  EXPECT_NEAR(double(quantize(m, "i1-Q4_0")->tensor_bytes().count()) / 1e9, 40.12, 0.02);
+  EXPECT_NEAR(double(quantize(m, "i1-IQ4_XS")->tensor_bytes().count()) / 1e9, 37.90, 0.02);
+}
+
+TEST(Gguf, NamedMixturesExpandMxfp4Experts) {
+  model::Model m = llama(kTiny, 4);
+  m.quantization_config = *json::parse(R"({"quant_method": "mxfp4"})", "config");
+  const char* const kStack = "blk.0.ffn_up_exps.weight";
+  // As converted, without a mixture.
+  const auto converted = gguf_tensors(m);
+  ASSERT_TRUE(converted);
+  EXPECT_EQ(converted->find(kStack)->type, GgmlType::MXFP4);
+  // llama-quantize unpacks them, and the answer says what the file holds otherwise.
+  const auto f16 = quantize(m, "F16");
+  ASSERT_TRUE(f16);
+  EXPECT_EQ(f16->find(kStack)->type, GgmlType::F16);
+  ASSERT_EQ(f16->notes.assumptions.size(), 1u);
+  EXPECT_EQ(f16->notes.assumptions[0].id, "gguf_expands_mxfp4");
+  EXPECT_EQ(quantize(m, "MXFP4_MOE")->find(kStack)->type, GgmlType::MXFP4);
+  EXPECT_EQ(quantize(m, "MXFP4_MOE")->notes.assumptions[0].id, "gguf_keeps_mxfp4");
+}
+
+TEST(Gguf, LatentAttentionOfOlderFilesStaysWhole) {
+  model::Model m;
+  m.gguf.architecture = "deepseek2";
+  m.hidden_size = 2048;
+  model::LatentBlock mla;
+  mla.query_heads = 16;
+  mla.kv_lora_rank = 512;
+  mla.nope_dim = mla.value_dim = 128;
+  mla.rope_dim = 64;
+  m.layers.emplace_back();
+  m.layers[0].mixers.push_back(mla);
+  testing::add(m, "layers.0.kv_b_proj", {16 * 256, 512}, model::Role::kv_up, 0);
+  const auto split = gguf_tensors(m, KvB::split), whole = gguf_tensors(m, KvB::whole);
+  ASSERT_TRUE(split && whole);
+  EXPECT_FALSE(has_whole_kv_b(*split));
+  EXPECT_TRUE(has_whole_kv_b(*whole));
+  EXPECT_EQ(split->tensor_bytes(), whole->tensor_bytes());
+  ASSERT_TRUE(whole->find("blk.0.attn_kv_b.weight"));
+  EXPECT_FALSE(whole->find("blk.0.attn_k_b.weight"));
 }
 
 TEST(Gguf, OverridesWinOverTheMixture) {

@@ -204,6 +204,8 @@ bool stays_f32(std::string_view name, const std::array<int64_t, 4>& extent) {
 
 std::vector<GgufPiece> gguf_pieces(const model::Model& model, const Tensor& tensor,
                                    const GgufQuirks& quirks) {
+  // Encoders are read before their pooler.
+  if (starts_with(tensor.name, "pooler.")) return {};
   switch (tensor.part) {
     case Part::text:
     case Part::head: break;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "weights/gguf_names.h"
 #include "weights/gguf_quirks.h"
+#include "weights/latent_layout.h"
 #include "weights/matrix.h"
 
 namespace vramwise::weights {
@@ -141,7 +142,7 @@ MixtureFacts mixture_facts(const model::Model& model, const GgufModel& gguf) {
       } else if (const auto* mla = std::get_if<model::LatentBlock>(&mixer)) {
         // Absorbed, all heads read one latent vector.
         queries = mla->query_heads;
-        kv_heads = quirks.keeps_kv_b ? mla->query_heads : 1;
+        kv_heads = has_whole_kv_b(gguf) ? mla->query_heads : 1;
       }
     }
     // A head count per layer: only layer 0 is asked. A single one: the first attention's.

@@ -15,7 +15,10 @@ constexpr std::string_view kGraph =
     "ggml-org/llama.cpp src/llama-graph.cpp, ggml/src/ggml-alloc.c, ggml/src/ggml-backend.cpp";
 constexpr std::string_view kContext = "ggml-org/llama.cpp src/llama-context.cpp";
 constexpr std::string_view kRepack = "ggml-org/llama.cpp ggml/src/ggml-cpu/repack.cpp";
-constexpr std::string_view kHeads = "sizes of published EAGLE, EAGLE-3 and DFlash heads";
+constexpr std::string_view kProjector = "ggml-org/llama.cpp tools/mtmd/clip.cpp";
+constexpr std::string_view kAdapters = "ggml-org/llama.cpp src/llama-adapter.cpp";
+constexpr std::string_view kServer = "ggml-org/llama.cpp tools/server/server-context.cpp";
+constexpr std::string_view kHeads = "sgl-project/SpecForge configs of EAGLE-3 and DFlash heads";
 constexpr std::string_view kDriver = "driver figures beside printed buffers in public logs";
 
 // Graphs that follow a neighbouring family may be off by a quarter.
@@ -29,7 +32,8 @@ class RowWriter {
   explicit RowWriter(const PlanState& s) : s_(s) {}
 
   // What a device holds; the last index is the host.
-  void write(size_t d, Ledger& ledger, bool with_scratch) const {
+  // `grows`: with host memory that a start does not take, as a range up to its limit.
+  void write(size_t d, Ledger& ledger, bool with_scratch, bool grows = false) const {
     const Budget& b = s_.budget;
     const bool host = d == s_.devices();
     const int device = host ? kHost : int(s_.request.devices[d]);
@@ -86,12 +90,32 @@ class RowWriter {
           {"nodes", double(b.nodes)},
           {"splits", double(b.splits)},
           {"input_copies", double(b.copies)}}});
+    const Extras::Part& extra = s_.extras.parts[d];
+    add(Component::weights, "vision projector", extra.projector, Basis::modelled, kProjector,
+        {"matrices as the file has them; vectors, positions and the first layer in F32", {}});
+    add(Component::activations, "compute buffer of the vision projector", extra.projector_compute,
+        Basis::modelled, kProjector,
+        {"4 x patches x (2 x width + feed-forward + kept levels + colours) of one image", {}});
+    add(Component::weights, "adapters", extra.adapters, Basis::modelled, kAdapters,
+        {"2 x rank x (rows + columns) of every adapted matrix", {}});
     if (host) {
       add(Component::activations, "output buffer", exactly(b.output), Basis::exact, kContext,
-          {"4 x vocabulary x slots",
-           {{"vocabulary", double(s_.shape().vocab)}, {"slots", double(b.size.sequences)}}});
+          s_.shape().encoder ? Formula{"4 x hidden size x slots",
+                                       {{"hidden_size", double(s_.shape().hidden)},
+                                        {"slots", double(b.size.sequences)}}}
+                             : Formula{"4 x vocabulary x slots",
+                                       {{"vocabulary", double(s_.shape().vocab)},
+                                        {"slots", double(b.size.sequences)}}});
       add(Component::weights, "repacked copies of CPU weights", exactly(repacked()), Basis::derived,
           kRepack);
+      if (!grows) return;
+      const auto up_to = [](Bytes limit) { return ByteRange{Bytes(), Bytes(), limit}; };
+      add(Component::kv_cache, "saved prompts, growing to", up_to(s_.extras.prompt_cache),
+          Basis::derived, kServer, {"the limit of --cache-ram", {}});
+      add(Component::kv_cache, "context checkpoints, growing to", up_to(s_.extras.checkpoints),
+          Basis::derived, kServer,
+          {"checkpoints x (window cells + states) of one sequence",
+           {{"checkpoints", double(s_.extras.checkpoint_count)}}});
       return;
     }
     const Outside& o = s_.outside[d];
@@ -211,9 +235,9 @@ void fill_ledgers(const Question& q, const PlanState& s, Assessment& a) {
   const RowWriter writer(s);
   for (Ledger* ledger : {&a.need, &a.reserve, &a.peak}) write_elsewhere(q, s, *ledger);
   for (size_t d = 0; d <= s.devices(); ++d) {
-    writer.write(d, a.need, true);
+    writer.write(d, a.need, true, true);
     writer.write(d, a.reserve, false);
-    writer.write(d, a.peak, true);
+    writer.write(d, a.peak, true, true);
   }
   if (s.devices() == 0) {
     a.fullest_device = kHost;

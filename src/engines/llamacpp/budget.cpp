@@ -200,8 +200,9 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   b.splits = plan.splits;
   b.nodes = plan.nodes;
 
-  // Logits of one token a slot; more rows are added when a batch asks for them.
-  b.output = saturating_multiply(saturating_multiply(kFloat, shape_.vocab), b.size.sequences);
+  // Logits of one token a slot, or its embedding; more rows are added when a batch asks for them.
+  const int64_t width = shape_.encoder ? shape_.hidden : shape_.vocab;
+  b.output = saturating_multiply(saturating_multiply(kFloat, width), b.size.sequences);
 
   if (request_.draft_head && int64_t(shape_.layers.size()) > shape_.trunk_layers &&
       has_delta(shape_)) {

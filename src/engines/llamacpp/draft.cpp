@@ -67,7 +67,7 @@ Result<std::unique_ptr<Draft>> Draft::make(const Question& q, const Shape& targe
   own.draft = {};
   own.memo = nullptr;  // the target's
   own.workload = {};
-  TRY_ASSIGN(draft->file_, model_file_of(own));
+  TRY_ASSIGN(draft->file_, model_file_of(own, rules));
   Notes own_notes;  // the target's notes say the same
   own.settings.options = own_options(q.settings.options);
   own.settings.options.set("parallel", json::Value(request.context.sequences));
@@ -96,6 +96,7 @@ void Draft::add_to(Budget& b, const ContextSettings& target, int64_t train_ctx) 
   const Budget own = budgeter_->measure(c, own_.placement, Pass::real, Pipeline::off);
   elsewhere_.clear();
   const size_t host = b.model.size() - 1;
+  token_bytes_.assign(b.model.size(), 0);
   for (size_t i = 0; i < own.model.size(); ++i) {
     size_t at = host;
     if (i + 1 < own.model.size()) {
@@ -107,6 +108,9 @@ void Draft::add_to(Budget& b, const ContextSettings& target, int64_t train_ctx) 
       }
       at = size_t(std::distance(request_.devices.begin(), found));
     }
+    const int64_t token =
+        llamacpp::bytes_per_token(file_->shape, c, own.placement.layer_device, int16_t(i));
+    token_bytes_[at] = saturating_add(token_bytes_[at], token);
     b.draft_model[at] = saturating_add(b.draft_model[at], own.model[i]);
     b.draft_cache[at] = saturating_add(b.draft_cache[at], own.context(i));
     b.draft_compute[at] = saturating_add(b.draft_compute[at], own.compute[i]);
@@ -114,9 +118,13 @@ void Draft::add_to(Budget& b, const ContextSettings& target, int64_t train_ctx) 
   b.draft_output = own.output;
 }
 
+int64_t Draft::bytes_per_token(size_t device) const {
+  return device < token_bytes_.size() ? token_bytes_[device] : 0;
+}
+
 // A head sits with the output layer: one layer's cache like the target's widest, and the buffers of
 // a graph of that many layers, which the target's own bound from above.
-void Draft::add_estimate(Budget& b, const ContextSettings& context) const {
+void Draft::add_estimate(Budget& b, const ContextSettings& context) {
   const size_t at = size_t(b.placement.output_device);
   b.draft_model[at] = saturating_add(b.draft_model[at], head_bytes_);
   ContextSettings c = context;
@@ -126,7 +134,11 @@ void Draft::add_estimate(Budget& b, const ContextSettings& context) const {
   for (const LayerCache& cache : layer_caches(target_, c, b.size)) {
     widest = std::max(widest, cache.full);
   }
-  b.draft_cache[at] = saturating_add(b.draft_cache[at], saturating_multiply(widest, head_layers_));
+  const int64_t cache = saturating_multiply(widest, head_layers_);
+  b.draft_cache[at] = saturating_add(b.draft_cache[at], cache);
+  token_bytes_.assign(b.model.size(), 0);
+  const int64_t cells = saturating_multiply(b.size.cells, b.size.streams);
+  if (cells > 0) token_bytes_[at] = cache / cells;
   // Scores of one layer and the logits of each slot.
   constexpr int64_t kFloat = 4, kRowsOfHidden = 8;
   const int64_t rows = saturating_multiply(b.size.tokens, target_.hidden * kRowsOfHidden);

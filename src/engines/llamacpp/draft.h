@@ -21,6 +21,10 @@ class Draft {
   // does not use is kept in `elsewhere`.
   void add_to(Budget& budget, const ContextSettings& target, int64_t train_ctx);
 
+  // Bytes that one more token of a sequence takes in its caches on a device of the plan, at the
+  // placement of the last add_to().
+  int64_t bytes_per_token(size_t device) const;
+
   struct Elsewhere {
     size_t device = 0;  // of the hardware
     int64_t model = 0, cache = 0, compute = 0;
@@ -34,7 +38,7 @@ class Draft {
 
  private:
   Draft(const Shape& target, const Request& request) : target_(target), request_(request) {}
-  void add_estimate(Budget& budget, const ContextSettings& context) const;
+  void add_estimate(Budget& budget, const ContextSettings& context);
 
   const Shape& target_;
   const Request& request_;
@@ -45,6 +49,7 @@ class Draft {
   int64_t head_bytes_ = 0, head_layers_ = 0;
   double low_ = 1, high_ = 1;
   std::vector<Elsewhere> elsewhere_;
+  std::vector<int64_t> token_bytes_;  // of each device of the plan; the last is the host
 };
 
 }  // namespace vramwise::engines::llamacpp

@@ -98,6 +98,16 @@ TEST(LlamaCppDraft, OnTheCpuCostsHostMemoryOnly) {
   EXPECT_GT(row(a, kHost, "weights of the draft model"), 0);
 }
 
+TEST(LlamaCppDraft, CountsInTheBytesOfOneMoreToken) {
+  const Ask target = {.config = testing::kLlama8b,
+                      .weights = "Q4_K_M",
+                      .options = R"({"ctx_size":8192,"parallel":1,"n_gpu_layers":99})"};
+  const Assessment both = testing::assess("llama.cpp", with_draft(target));
+  const Assessment alone = testing::assess("llama.cpp", testing::ask(target));
+  // 16 layers x 8 KV heads x 64 values x K and V in f16.
+  EXPECT_EQ(both.kv.bytes_per_token, alone.kv.bytes_per_token + Bytes(16 * 8 * 64 * 2 * 2));
+}
+
 TEST(LlamaCppDraft, HeadsAreEstimatedWithABar) {
   const Assessment a = testing::assess(
       "llama.cpp", testing::ask({.config = testing::kLlama8b,

@@ -119,12 +119,12 @@ KvFacts kv_facts(const Question& q, const PlanState& s, const Assessment& a) {
   KvFacts kv;
   kv.bytes_per_token =
       Bytes(bytes_per_token(s.shape(), s.request.context, b.placement.layer_device, int16_t(d)));
+  if (s.draft) kv.bytes_per_token += Bytes(s.draft->bytes_per_token(d));
   if (d < s.devices()) {
-    const ByteRange beside = {
-        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.low,
-        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.likely +
-            s.outside[d].scratch.likely,
-        Bytes(b.model[d] + b.compute[d]) + s.outside[d].context.high + s.outside[d].scratch.high};
+    const Bytes buffers = Bytes(b.model[d] + b.compute[d]) + s.extras.parts[d].likely();
+    const ByteRange beside = {buffers + s.outside[d].context.low,
+                              buffers + s.outside[d].context.likely + s.outside[d].scratch.likely,
+                              buffers + s.outside[d].context.high + s.outside[d].scratch.high};
     const Bytes free = s.device(q, d).free(), bar = s.device(q, d).total_uncertainty;
     kv.available = {free - bar - beside.high, free - beside.likely, free + bar - beside.low};
   } else if (q.hardware->ram.count() > 0) {
@@ -142,8 +142,8 @@ void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
   c.context = s.request.context;
   c.placement = s.request.placement;
   for (size_t d = 0; d < s.devices(); ++d) {
-    const Bytes room =
-        s.device(q, d).free() - s.outside[d].context.likely - s.outside[d].scratch.likely;
+    const Bytes room = s.device(q, d).free() - s.outside[d].context.likely -
+                       s.outside[d].scratch.likely - s.extras.parts[d].likely();
     c.room.push_back(std::max<int64_t>(0, room.count()));
   }
   c.room.push_back(q.hardware->ram.count() > 0 ? q.hardware->ram.count() : -1);
@@ -166,15 +166,25 @@ void answer_capacity(const Question& q, PlanState& s, Assessment& a) {
 }
 
 // Host memory that grows while the server runs and that no buffer line shows.
-void note_growth(const PlanState& s, Notes& notes) {
-  if (!s.request.is_server()) return;
-  notes.assume("host_growth",
-               s.shape().has_sliding() || s.shape().has_state()
-                   ? "The server may take more host memory while it runs: a prompt cache of up to "
-                     "8 GiB (--cache-ram) and context checkpoints of each slot."
-                   : "The server may take more host memory while it runs: a prompt cache of up to "
-                     "8 GiB (--cache-ram).",
-               "ggml-org/llama.cpp tools/server");
+void note_growth(const Question& q, const PlanState& s, Notes& notes) {
+  const Bytes prompts = s.extras.prompt_cache, checkpoints = s.extras.checkpoints;
+  const Bytes all = prompts + checkpoints;
+  if (all.count() == 0) return;
+  std::string text = "The server may take more host memory while it runs:";
+  if (prompts.count() > 0) {
+    text += " a prompt cache of up to " + format_bytes(prompts) + " (--cache-ram)";
+  }
+  if (checkpoints.count() > 0) {
+    if (prompts.count() > 0) text += " and";
+    text += " context checkpoints of up to " + format_bytes(checkpoints) + " (--ctx-checkpoints)";
+  }
+  notes.assume("host_growth", text + ".", "ggml-org/llama.cpp tools/server");
+  const Bytes ram = q.hardware->ram;
+  if (ram.count() > 0 && all > ram) {
+    notes.warn("host_growth_beyond_ram", "saved prompts and checkpoints may outgrow the host's " +
+                                             format_bytes(ram) +
+                                             "; lower --cache-ram or --ctx-checkpoints");
+  }
 }
 
 Result<Assessment> assess_question(const Question& q) {
@@ -193,7 +203,7 @@ Result<Assessment> assess_question(const Question& q) {
   a.effective = effective_options(s);
   a.command = command_of(q, s);
   a.notes = s.notes;
-  note_growth(s, a.notes);
+  note_growth(q, s, a.notes);
   return a;
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "engines/engine.h"
 #include "engines/llamacpp/compute.h"
+#include "engines/llamacpp/rules.h"
 #include "engines/llamacpp/shape.h"
 
 namespace vramwise::engines::llamacpp {
@@ -22,7 +23,8 @@ struct ModelFile {
 };
 
 // Errors: unsupported for models without a GGUF form.
-Result<std::shared_ptr<const ModelFile>> model_file_of(const Question& question);
+Result<std::shared_ptr<const ModelFile>> model_file_of(const Question& question,
+                                                       const Rules& rules);
 
 // Compute plans by everything that they depend on.
 class ComputeMemo {

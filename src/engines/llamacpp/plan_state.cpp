@@ -16,7 +16,8 @@ bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
   for (size_t d = 0; d < s.devices(); ++d) {
     const Outside o =
         outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(), b.size);
-    if (Bytes(b.total(d)) + o.context.likely > s.device(q, d).free()) return true;
+    const Bytes beside = s.extras.parts.empty() ? Bytes() : s.extras.parts[d].likely();
+    if (Bytes(b.total(d)) + o.context.likely + beside > s.device(q, d).free()) return true;
   }
   return false;
 }
@@ -82,8 +83,12 @@ void answer_fit(const Question& q, PlanState& s) {
     question.free.push_back(q.hardware->ram);
   }
   question.margin = r.fit_margin;
-  // What the draft model takes is added to the margin first.
+  // What the draft model and the projector take is added to the margin first.
   Budget beside = s.budget;
+  for (size_t d = 0; d < s.devices(); ++d) {
+    const Extras::Part& part = s.extras.parts[d];
+    question.margin[d] += part.projector.likely + part.projector_compute.likely;
+  }
   if (s.draft) {
     for (size_t d = 0; d < question.margin.size(); ++d) {
       question.margin[d] += Bytes(beside.draft_total(d));
@@ -146,7 +151,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
                      "' was taken as the newest.");
   }
   TRY_ASSIGN(s.rules, rules_for(*s.profile, version.build));
-  TRY_ASSIGN(s.file, model_file_of(q));
+  TRY_ASSIGN(s.file, model_file_of(q, s.rules));
   s.notes.append(s.file->notes);
   TRY_ASSIGN(s.request, read_request(q, s.shape(), s.rules, s.notes));
   FileMemo* memo = memo_of(q);
@@ -161,6 +166,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
     TRY_ASSIGN(s.draft, Draft::make(q, s.shape(), s.rules, *s.profile, s.request, s.notes));
   }
   s.budget = measured_for_real(q, s, s.request.context, s.request.placement);
+  TRY_ASSIGN(s.extras, extras_of(q, s.shape(), s.rules, *s.profile, s.request, s.budget, s.notes));
   if (refusals_of(s).empty()) answer_fit(q, s);
   for (size_t d = 0; d < s.devices(); ++d) {
     s.outside.push_back(

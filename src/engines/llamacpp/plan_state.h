@@ -8,6 +8,7 @@
 #include "engines/engine.h"
 #include "engines/llamacpp/budget.h"
 #include "engines/llamacpp/draft.h"
+#include "engines/llamacpp/extras.h"
 #include "engines/llamacpp/fit.h"
 #include "engines/llamacpp/memo.h"
 #include "engines/llamacpp/outside.h"
@@ -23,6 +24,7 @@ struct PlanState {
   std::unique_ptr<Budgeter> budgeter;  // refers to the parts above
   std::unique_ptr<Draft> draft;        // a separate draft model; null: none
   Budget budget;
+  Extras extras;                 // projector, adapters, what grows on the host
   std::vector<Outside> outside;  // of each device
   std::optional<Fit> fit;
   bool fit_decides = false;       // the placement or context shown is fit's choice

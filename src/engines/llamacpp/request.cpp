@@ -328,7 +328,7 @@ bool has_flash_kernel(const Shape& shape, Backend backend) {
                                     {96, 96},   {112, 112}, {128, 128}, {256, 256},
                                     {192, 128}, {320, 256}, {512, 512}, {576, 512}};
   return std::all_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& l) {
-    if (!l.keeps_attention()) return true;
+    if (l.heads == 0) return true;
     return std::any_of(std::begin(kHeads), std::end(kHeads),
                        [&](const Pair& p) { return p.k == l.key_dim && p.v == l.value_dim; });
   });
@@ -381,8 +381,9 @@ Result<Request> read_request(const Question& q, const Shape& shape, const Rules&
   if (rows) {
     r.context.output_rows = *rows;
   } else if (rules.rows_follow_tool && r.is_server()) {
-    r.context.output_rows =
-        embedding.value_or(false) ? r.context.n_batch : r.context.sequences * (1 + r.draft_tokens);
+    r.context.output_rows = embedding.value_or(false) || shape.encoder
+                                ? r.context.n_batch
+                                : r.context.sequences * (1 + r.draft_tokens);
   }
   return r;
 }

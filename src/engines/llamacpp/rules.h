@@ -22,9 +22,11 @@ struct Rules {
   bool late_row_selection = true;  // some families pick the output rows after the last norm
   bool delta_one_token = true;     // gated delta rule as one op: one token, many tokens
   bool delta_many_tokens = true;
+  bool latent_keys = true;  // files of latent attention keep kv_b in two halves
   // contexts
-  bool rows_follow_tool = true;  // the server reserves one logit row a sequence
-  int cell_padding_flash = 256;  // cells of a stream are a multiple of this
+  bool encoders_cache_nothing = true;  // before: caches that an encoder never reads
+  bool rows_follow_tool = true;        // the server reserves one logit row a sequence
+  int cell_padding_flash = 256;        // cells of a stream are a multiple of this
   int cell_padding_plain = 256;
   // defaults of the tools
   bool flash_auto = true;             // before: off

@@ -296,7 +296,7 @@ void index_file(const weights::GgufModel& gguf, size_t layers, Shape& shape) {
     }
     shape.file.push_back(f);
   }
-  shape.tied_head = !shape.weights.has(Slot::output, -1);
+  shape.tied_head = !shape.encoder && !shape.weights.has(Slot::output, -1);
   if (shape.tied_head) {
     shape.weights.at(Slot::output, -1) = shape.weights.at(Slot::token_embd, -1);
     shape.weights.at(Slot::output, -1).present = false;
@@ -304,10 +304,12 @@ void index_file(const weights::GgufModel& gguf, size_t layers, Shape& shape) {
 }
 
 Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf, Notes& notes) {
-  if (model.is_encoder_only || model.encoder_layers) {
-    return fail(Error(ErrorCode::unsupported,
-                      "encoder models have no cache to plan in llama.cpp: " + model.id)
-                    .at("model"));
+  if (model.encoder_layers) {
+    return fail(
+        Error(ErrorCode::unsupported,
+              "models with an encoder beside their decoder are not planned for llama.cpp: " +
+                  model.id)
+            .at("model"));
   }
   const Family& family = family_of(gguf.architecture);
   Shape shape;
@@ -316,6 +318,7 @@ Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf
   shape.vocab = model.gguf.vocab_rows > 0 ? model.gguf.vocab_rows : model.vocab_size;
   shape.train_ctx = model.max_positions;
   shape.trunk_layers = int64_t(model.layers.size());
+  shape.encoder = model.is_encoder_only;
   const size_t mtp = std::min(model.mtp_layers.size(),
                               size_t(std::max<int64_t>(0, gguf.block_count - shape.trunk_layers)));
   const size_t layers = model.layers.size() + mtp;

@@ -95,6 +95,7 @@ struct Shape {
   int64_t hidden = 0, vocab = 0, train_ctx = 0;
   std::vector<LayerShape> layers;  // with MTP layers, as block_count counts them
   int64_t trunk_layers = 0;        // without them
+  bool encoder = false;            // embeddings or ranks instead of logits; keeps nothing
   bool mtp_caches = true;          // MTP layers of the file have attention caches too
 
   int64_t window = 0;  // of the sliding layers
@@ -146,7 +147,7 @@ struct Shape {
 // Fills `file`, and `weights` with types; both follow from names alone.
 void index_file(const weights::GgufModel& gguf, size_t layers, Shape& shape);
 
-// Errors: unsupported for encoder-only models and for architectures without a GGUF mapping.
+// Errors: unsupported for encoder-decoders and for architectures without a GGUF mapping.
 Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf, Notes& notes);
 
 }  // namespace vramwise::engines::llamacpp

@@ -18,6 +18,7 @@ constexpr Family kChecked = {.build = build_decoder, .checked = true};
 // Source: llama.cpp src/llama-model.cpp, src/llama-arch.cpp, src/models/.
 constexpr std::array kFamilies = {
     Entry{"bailingmoe3", {.build = build_kimi, .refuses_unequal_cache_types = true}},
+    Entry{"bert", {.build = build_encoder, .checked = true}},
     Entry{"deepseek2",
           {.build = build_latent, .checked = true, .refuses_unequal_cache_types = true}},
     Entry{"deepseek32",
@@ -53,6 +54,7 @@ constexpr std::array kFamilies = {
     Entry{"mamba2", {.build = build_state_stack, .checked = true}},
     Entry{"mimo2", {.build = build_decoder, .mtp_caches = false}},
     Entry{"minimax-m2", kChecked},
+    Entry{"modern-bert", {.build = build_encoder}},
     Entry{"nemotron", {.build = build_decoder, .relu_squared = true}},
     Entry{"nemotron_h",
           {.build = build_state_stack,
@@ -65,6 +67,7 @@ constexpr std::array kFamilies = {
            .late_rows = true,
            .keeps_rollback = true,
            .relu_squared = true}},
+    Entry{"nomic-bert", {.build = build_encoder}},
     Entry{"phi3", {.build = build_decoder, .checked = true, .residual_first = true}},
     Entry{"phimoe", {.build = build_decoder, .residual_first = true}},
     Entry{"qwen2", kChecked},

@@ -41,6 +41,7 @@ void build_delta_net(Blocks& b);    // qwen3next, qwen35
 void build_kimi(Blocks& b);
 void build_short_conv(Blocks& b);  // lfm2
 void build_rwkv7(Blocks& b);
+void build_encoder(Blocks& b);          // bert, nomic-bert, modern-bert
 void build_delta_net_draft(Blocks& b);  // the MTP head of qwen35
 
 // Shared by the recurrent families.
