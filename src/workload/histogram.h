@@ -22,7 +22,7 @@ class CellSums {
   }
   // From `from` in cell i to `to` in cell j.
   void ramp(int64_t i, int64_t j, double from, double to, double weight) {
-    const double each = weight / double(j - i + 1);
+    const double each = i == j ? weight : weight / double(j - i + 1);
     steps_[size_t(i)] += each;
     steps_[size_t(j) + 1] -= each;
     sum_ += weight;

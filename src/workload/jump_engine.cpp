@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "workload/block_size.h"
 #include "workload/finish_wheel.h"
 #include "workload/numbers.h"
 #include "workload/slot_table.h"
@@ -24,6 +25,7 @@ class JumpEngine {
         source_(source),
         meter_(meter),
         sink_(sink),
+        block_(scheduler.block_tokens),
         free_(scheduler.blocks),
         needs_(size_t(scheduler.block_tokens)),
         wheel_(uint64_t(source.longest_output())) {}
@@ -31,14 +33,12 @@ class JumpEngine {
   Result<Totals> run(const Limits& limits);
 
  private:
-  int64_t blocks_for(int64_t tokens) const {
-    return (tokens + s_.block_tokens - 1) / s_.block_tokens;
-  }
+  int64_t blocks_for(int64_t tokens) const { return block_.holding(tokens); }
   // The residue that needs a block in the step at clock + `ahead`.
   int64_t residue_due() const { return clock_residue_ == 0 ? 0 : s_.block_tokens - clock_residue_; }
   void advance_clock(int64_t steps) {
     clock_ += steps;
-    clock_residue_ = (clock_residue_ + steps) % s_.block_tokens;
+    clock_residue_ = block_.rest(clock_residue_ + steps);
   }
 
   void enter(const Arrival& request);
@@ -65,6 +65,7 @@ class JumpEngine {
   double next_arrival_ = kNever;
   Cause last_cause_ = Cause::none;  // what last held the queue back
 
+  const BlockSize block_;
   int64_t clock_ = 0;          // steps run
   int64_t clock_residue_ = 0;  // clock modulo block size
   int64_t free_;
@@ -116,7 +117,7 @@ void JumpEngine::leave(int32_t i, bool rejected) {
 void JumpEngine::start_decoding(int32_t i, int64_t known) {
   Slot& slot = slots_.at(i);
   slot.joined = known - clock_;
-  const int64_t residue = known % s_.block_tokens - clock_residue_;
+  const int64_t residue = block_.rest(known) - clock_residue_;
   slot.residue = int32_t(residue < 0 ? residue + s_.block_tokens : residue);
   ++needs_[size_t(slot.residue)];
   context_ += known;
@@ -206,8 +207,8 @@ bool JumpEngine::stretch() {
   }
   // Blocks that the steps take: whole turns of the block size, and a part of one.
   const int64_t bs = s_.block_tokens;
-  int64_t turns = k / bs;
-  const int64_t rest = k % bs;
+  int64_t turns = block_.whole(k);
+  const int64_t rest = block_.rest(k);
   int64_t need = turns * n;
   const int64_t due = residue_due();
   for (int64_t j = 0, x = due; j < rest; ++j) {
@@ -304,7 +305,7 @@ int64_t JumpEngine::evict_until(int64_t& need_decodes, int64_t& need_part, int64
       slot.generated = int32_t(slot.request.output - (slot.finish_clock - clock_));
       wheel_.remove(slots_, victim);
       const int64_t computed = stop_decoding(victim);
-      if (computed % s_.block_tokens == 0) --need_decodes;
+      if (block_.rest(computed) == 0) --need_decodes;
       slot.computed += computed;
       slot.last_token = now_;
       --decodes;

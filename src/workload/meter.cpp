@@ -28,6 +28,7 @@ void Timeline::merge_neighbours() {
   }
   buckets_.resize((buckets_.size() + 1) / 2);
   width_ *= 2;
+  per_width_ /= 2;
 }
 
 void Timeline::add(double start, double duration, int64_t from, int64_t to, int64_t waiting) {
@@ -37,7 +38,7 @@ void Timeline::add(double start, double duration, int64_t from, int64_t to, int6
   }
   const double middle = start + duration / 2 - origin_;
   while (middle >= width_ * double(kBuckets)) merge_neighbours();
-  const size_t place = middle > 0 ? size_t(middle / width_) : 0;
+  const size_t place = middle > 0 ? std::min(size_t(middle * per_width_), kBuckets - 1) : 0;
   if (place >= buckets_.size()) buckets_.resize(place + 1);
   Bucket& b = buckets_[place];
   const int64_t low = std::min(from, to);

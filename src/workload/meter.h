@@ -33,6 +33,7 @@ class Timeline {
   void merge_neighbours();
   double origin_ = -1;
   double width_ = 1e-3;
+  double per_width_ = 1e3;
   std::vector<Bucket> buckets_;
 };
 

@@ -33,6 +33,14 @@ struct Slot {
   Cause cause = Cause::none;
 
   int64_t known() const { return int64_t{request.prompt} + generated; }
+  // As new, for another request. The lists set their links when it joins them.
+  void clear() {
+    admit = first = last_token = -1;
+    computed = 0;
+    generated = preemptions = 0;
+    waited = false;
+    cause = Cause::none;
+  }
 };
 
 class SlotTable {
@@ -49,7 +57,7 @@ class SlotTable {
     if (spare_ != kNone) {
       const int32_t i = spare_;
       spare_ = slots_[size_t(i)].next_waiting;
-      slots_[size_t(i)] = Slot();
+      slots_[size_t(i)].clear();
       return i;
     }
     slots_.emplace_back();
