@@ -63,8 +63,7 @@ void simulate(benchmark::State& state, const char* trace, double rate, int64_t u
   int64_t preemptions = 0;
   for (auto _ : state) {
     LoadSource source(loaded.lengths, arrivals, nullptr, kRequests, 1, 0);
-    Meter meter(scheduler.blocks, scheduler.block_tokens, scheduler.max_sequences, kRequests / 10,
-                1000, {});
+    Meter meter(scheduler.blocks, scheduler.max_sequences, kRequests / 10, 1000, {});
     const auto totals = run_jumping(scheduler, time, source, &meter, nullptr);
     if (!totals) {
       state.SkipWithError("the run failed");

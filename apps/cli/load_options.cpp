@@ -147,7 +147,13 @@ Result<bool> apply_share(Value& request, const std::string& value, std::string_v
 Result<bool> apply_price(Value& request, const std::string& value, std::string_view flag) {
   std::string_view digits = value;
   if (starts_with(digits, "$")) digits.remove_prefix(1);
-  TRY_ASSIGN(const double usd, number(digits, flag, "a price in USD an hour"));
+  if (ends_with(digits, "/kWh") || ends_with(digits, "/kwh")) {
+    digits.remove_suffix(4);
+    TRY_ASSIGN(const double tariff, number(digits, flag, "a price in USD a kWh"));
+    part(request, "electricity").set("usd_per_kwh", tariff);
+    return true;
+  }
+  TRY_ASSIGN(const double usd, number(digits, flag, "a price in USD an hour, or 0.25/kWh"));
   request.set("price_per_hour", usd);
   return true;
 }

@@ -147,8 +147,9 @@ constexpr std::array kOptions = {
     OptionSpec{"--share", "P", "Load", "requests that must keep the promise (default 95%)", false,
                apply_share},
     OptionSpec{"--price", "USD", "Load",
-               "what the machine costs an hour (default: the catalog's offers)", false,
-               apply_price},
+               "what the machine costs an hour; 0.25/kWh for cards of your own (default: the "
+               "catalog's offers)",
+               false, apply_price},
     OptionSpec{"--requests", "N", "Load", "length of a simulation (default 20,000)", false,
                apply_count},
     OptionSpec{"--seed", "N", "Load", "of the random numbers (default 1)", false, apply_seed},

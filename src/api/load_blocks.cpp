@@ -82,8 +82,50 @@ Value users_block(const Question& q) {
   block.set("worst_case_at_p99_length",
             std::min(most, int64_t(pool) / std::max<int64_t>(1, p99_length)));
   block.set("tokens_per_user", rounded(one.mean));
+  if (q.lengths.hit_share() > 0) {
+    // The other end: everybody's hits are one and the same text, held once.
+    std::vector<workload::Pair> own = q.lengths.sample();
+    for (workload::Pair& pair : own) {
+      pair.prompt -= int32_t(q.lengths.hit_share() * pair.prompt);
+    }
+    workload::Held apart = workload::held_by_one(own);
+    apart.mean += double(q.scheduler.block_tokens - 1) / 2;
+    block.set("p99_if_hits_are_one_text",
+              std::min(most, workload::users_at(apart, pool, 0.99, 1 << 20)));
+  }
   return block;
 }
+
+namespace {
+
+// Where a step of the asked users goes (one, unless a closed loop was asked).
+Value parts_block(const Question& q, int64_t tokens_each) {
+  const int64_t users = q.arrivals && q.arrivals->kind == Arrivals::Kind::closed
+                            ? std::min(q.arrivals->users, q.scheduler.max_sequences)
+                            : 1;
+  const workload::StepParts p = q.step.parts(users, users * tokens_each);
+  Value block = Value::object();
+  block.set("sequences", users);
+  const auto ms = [&](std::string_view name, double seconds) {
+    block.set(name, rounded(seconds * 1000));
+  };
+  ms("weights_ms", p.weights);
+  ms("weight_arithmetic_ms", p.weight_work);
+  if (p.experts > 0) {
+    ms("experts_ms", p.experts);
+    ms("expert_arithmetic_ms", p.expert_work);
+    block.set("expert_share", rounded(q.step.expert_share));
+  }
+  ms("cache_ms", p.cache);
+  ms("states_ms", p.states);
+  ms("head_arithmetic_ms", p.head_work);
+  ms("layers_ms", p.layers);
+  if (p.exchange > 1e-9) ms("exchange_ms", p.exchange);
+  block.set("cache_share", rounded(q.step.cache_share));
+  return block;
+}
+
+}  // namespace
 
 Value step_block(const Question& q) {
   Value block = Value::object();
@@ -108,6 +150,7 @@ Value step_block(const Question& q) {
     block.set("compute_share", rounded(q.step.compute_share));
   }
   if (!q.step.source.empty()) block.set("source", q.step.source);
+  if (q.step.dense_read > 0) block.set("parts", parts_block(q, tokens));
   return block;
 }
 
@@ -118,6 +161,16 @@ std::optional<HourlyPrice> hourly_price(const Question& q) {
   if (!q.plan || q.plan->resolved.hardware.devices.empty()) return std::nullopt;
   const plan::PriceList prices;
   const auto& devices = q.plan->resolved.hardware.devices;
+  if (q.usd_per_kwh > 0) {
+    // Cards at their rated power; the machine around them is not known.
+    double watts = 0;
+    for (const auto& device : devices) {
+      if (device.gpu.power_w <= 0) return std::nullopt;
+      watts += device.gpu.power_w;
+    }
+    const double usd = watts / 1000 * q.pue * q.usd_per_kwh;
+    return HourlyPrice{usd, usd, usd, "electricity at the cards' rated power", ""};
+  }
   const std::string& gpu = devices.front().gpu.id;
   const int count = int(devices.size());
   const auto cheap = prices.cheapest(gpu, count);

@@ -42,9 +42,9 @@ Value occupancy_block(const Question& q, const Run& run) {
   block.set("p99", rounded(std::min(1.0, h.quantile(0.99) / pool)));
   block.set("p99_half_width", rounded(run.occupancy_p99.half_width / pool));
   block.set("peak", rounded(double(run.totals.peak_blocks) / pool));
-  block.set("tokens_p50", int64_t(run.meter.held().quantile(0.5)));
-  block.set("tokens_p95", int64_t(run.meter.held().quantile(0.95)));
-  block.set("tokens_p99", int64_t(run.meter.held().quantile(0.99)));
+  block.set("tokens_p50", int64_t(run.meter.held(0.5)));
+  block.set("tokens_p95", int64_t(run.meter.held(0.95)));
+  block.set("tokens_p99", int64_t(run.meter.held(0.99)));
   return block;
 }
 
@@ -220,6 +220,11 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     goodput.set("low", rounded(low, 1e4));
     goodput.set("high", rounded(high, 1e4));
     if (!asked.bar->likely.bounded) goodput.set("bounded", false);
+    // Servers of this kind that keep the promise together at the rate that was asked for.
+    if (q.arrivals && q.arrivals->is_open() && asked.arrivals.rate > 0 && rate > 0) {
+      const double servers = asked.arrivals.rate / rate;
+      goodput.set("replicas", int64_t(servers) + (servers > double(int64_t(servers)) ? 1 : 0));
+    }
     block.set("goodput", std::move(goodput));
   }
   block.set("occupancy", occupancy_block(q, run));
@@ -322,8 +327,18 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
   }
   if (run.whole) {
     q.notes.warn("short_load",
-                 "fewer than 100 requests: everything counts, the empty start and the "
-                 "drain included");
+                 run.totals.requests < 100 * run.replications
+                     ? "fewer than 100 requests: everything counts, the empty start and the drain "
+                       "included"
+                     : "the load was over before the server was warm: everything counts, the empty "
+                       "start and the drain included");
+  }
+  if (asked.arrivals.is_open() && asked.arrivals.rate > saturation) {
+    q.notes.warn("overload",
+                 "more requests arrive than the server can work off (" +
+                     format_fixed(saturation, 1) +
+                     " a second): the queue grows as long as the load lasts, so waiting "
+                     "depends on how long that is");
   }
   answer.set("simulate", simulate_block(q, asked, run, saturation, line));
   if (q.plan) q.notes.append(q.plan->assessment.notes);

@@ -106,6 +106,10 @@ Result<Gpu> read_gpu(const Entry& found) {
 
   TRY_ASSIGN(gpu.bandwidth_gbs, read_rate(entry, "bandwidth"));
   TRY_ASSIGN(gpu.bf16_tflops, read_rate(entry, "bf16_dense"));
+  if (gpu.bf16_tflops <= 0) {
+    // What 16-bit arithmetic runs as on cards that nobody published a bf16 rate of.
+    TRY_ASSIGN(gpu.bf16_tflops, read_rate(entry, "fp16_dense"));
+  }
   TRY_ASSIGN(gpu.fp8_tflops, read_rate(entry, "fp8_dense"));
   TRY_ASSIGN(gpu.fp4_tflops, read_rate(entry, "fp4_dense"));
   TRY_ASSIGN(gpu.int8_tops, read_rate(entry, "int8_dense"));

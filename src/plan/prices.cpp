@@ -29,6 +29,8 @@ PriceList::PriceList() {
       const std::string& date = member(price, "date").as_string();
       const double usd = member(price, "usd_per_hour").as_double();
       if (date.empty() || usd <= 0 || date < offer.date) continue;
+      const json::Value& rentable = member(price, "rentable");
+      if (rentable.is_boolean() && !rentable.as_boolean()) continue;
       offer.date = date;
       offer.usd_per_hour = usd;
     }

@@ -173,6 +173,12 @@ std::string simulate_text(const Value& answer, const Style& style) {
                " each further within " + seconds_text(number(*slo, "tpot_seconds")) + " (" +
                percent(number(*slo, "tpot_share")) + ")";
     }
+    const Value* goodput = block.find("goodput");
+    if (const Value* servers = goodput != nullptr ? goodput->find("replicas") : nullptr) {
+      const int64_t n = servers->as_integer();
+      words += "; " + format_grouped(n) + (n == 1 ? " server keeps" : " servers keep") +
+               " it at this rate, one more with a spare";
+    }
     out += paragraph("promise", words, style);
   }
   if (const Value* cost = block.find("cost")) {

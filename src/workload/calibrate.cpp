@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "workload/step_parameters.h"
 
 namespace vramwise::workload {
 namespace {
@@ -73,8 +74,9 @@ Result<bool> calibrate(const json::Reader& m, Question& q) {
   t.per_decode = per_decode;
   t.fixed = *gap - per_decode;
   q.step.time = t;
-  q.step.low_factor = 0.87;
-  q.step.high_factor = 1.15;
+  TRY_ASSIGN(const StepBar bar, StepBar::calibrated());
+  q.step.low_factor = bar.low;
+  q.step.high_factor = bar.high;
   q.step.validated = true;
   q.step.calibrated = true;
   q.step.source = "the user's own measurements";

@@ -2,34 +2,45 @@
 
 namespace vramwise::workload {
 
+double CellSums::total() const {
+  double height = 0;
+  double sum = 0;
+  for (size_t i = 0; i < points_.size(); ++i) {
+    height += steps_[i];
+    sum += height + points_[i];
+  }
+  return sum;
+}
+
 int64_t CellSums::cell_of_share(double p) const {
-  const double goal = sum_ * p;
+  const double goal = total() * p;
   double height = 0;
   double below = 0;
-  for (int64_t i = 0; i < cells(); ++i) {
-    height += steps_[size_t(i)];
-    below += height;
+  for (size_t i = 0; i < points_.size(); ++i) {
+    height += steps_[i];
+    below += height + points_[i];
     // Differences leave rounding dust behind; a share is not read more finely than that.
-    if (below >= goal * (1 - 1e-12)) return i;
+    if (below >= goal * (1 - 1e-12)) return int64_t(i);
   }
   return cells();
 }
 
 double CellSums::share_up_to(int64_t cell) const {
-  if (sum_ <= 0) return 1;
+  const double sum = total();
+  if (sum <= 0) return 1;
   double height = 0;
   double below = 0;
-  for (int64_t i = 0; i <= cell; ++i) {
-    height += steps_[size_t(i)];
-    below += height;
+  for (size_t i = 0; i <= size_t(cell); ++i) {
+    height += steps_[i];
+    below += height + points_[i];
   }
-  return below / sum_;
+  return below / sum;
 }
 
 void CellSums::merge(const CellSums& other) {
-  if (other.steps_.size() != steps_.size()) return;
+  if (other.points_.size() != points_.size()) return;
+  for (size_t i = 0; i < points_.size(); ++i) points_[i] += other.points_[i];
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i] += other.steps_[i];
-  sum_ += other.sum_;
   moment_ += other.moment_;
 }
 

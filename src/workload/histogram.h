@@ -8,29 +8,29 @@
 
 namespace vramwise::workload {
 
-// Weight by cell, kept as differences, so that a ramp costs the same whatever its length: it
-// spreads its weight evenly over the cells it crosses.
+// Weight by cell. Points are kept as they are, ramps as differences between neighbours, so that a
+// ramp costs the same whatever its length: it spreads its weight evenly over the cells it crosses.
 class CellSums {
  public:
-  explicit CellSums(int64_t cells) : steps_(size_t(cells) + 1) {}
+  explicit CellSums(int64_t cells) : points_(size_t(cells)), steps_(size_t(cells) + 1) {}
 
   void add(int64_t i, double x, double weight) {
-    steps_[size_t(i)] += weight;
-    steps_[size_t(i) + 1] -= weight;
-    sum_ += weight;
+    points_[size_t(i)] += weight;
     moment_ += weight * x;
   }
-  // From `from` in cell i to `to` in cell j.
+  // From `from` in cell i to `to` in cell j >= i.
   void ramp(int64_t i, int64_t j, double from, double to, double weight) {
     const double each = weight / double(j - i + 1);
     steps_[size_t(i)] += each;
     steps_[size_t(j) + 1] -= each;
-    sum_ += weight;
     moment_ += weight * (from + to) / 2;
   }
-  int64_t cells() const { return int64_t(steps_.size()) - 1; }
-  double total() const { return sum_; }
-  double mean() const { return sum_ > 0 ? moment_ / sum_ : 0; }
+  int64_t cells() const { return int64_t(points_.size()); }
+  double total() const;
+  double mean() const {
+    const double sum = total();
+    return sum > 0 ? moment_ / sum : 0;
+  }
   // The cell in which the share p of the weight is reached; cells() when rounding hides it.
   int64_t cell_of_share(double p) const;
   // Share of the weight in the cells up to this one; 1 when empty.
@@ -39,8 +39,8 @@ class CellSums {
   void merge(const CellSums& other);
 
  private:
-  double sum_ = 0;
   double moment_ = 0;
+  std::vector<double> points_;
   std::vector<double> steps_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "workload/block_size.h"
 #include "workload/finish_wheel.h"
 #include "workload/numbers.h"
 #include "workload/slot_table.h"
@@ -24,6 +25,7 @@ class JumpEngine {
         source_(source),
         meter_(meter),
         sink_(sink),
+        block_(scheduler.block_tokens),
         free_(scheduler.blocks),
         needs_(size_t(scheduler.block_tokens)),
         wheel_(uint64_t(source.longest_output())) {}
@@ -31,14 +33,12 @@ class JumpEngine {
   Result<Totals> run(const Limits& limits);
 
  private:
-  int64_t blocks_for(int64_t tokens) const {
-    return (tokens + s_.block_tokens - 1) / s_.block_tokens;
-  }
+  int64_t blocks_for(int64_t tokens) const { return block_.holding(tokens); }
   // The residue that needs a block in the step at clock + `ahead`.
   int64_t residue_due() const { return clock_residue_ == 0 ? 0 : s_.block_tokens - clock_residue_; }
   void advance_clock(int64_t steps) {
     clock_ += steps;
-    clock_residue_ = (clock_residue_ + steps) % s_.block_tokens;
+    clock_residue_ = block_.rest(clock_residue_ + steps);
   }
 
   void enter(const Arrival& request);
@@ -65,6 +65,7 @@ class JumpEngine {
   double next_arrival_ = kNever;
   Cause last_cause_ = Cause::none;  // what last held the queue back
 
+  const BlockSize block_;
   int64_t clock_ = 0;          // steps run
   int64_t clock_residue_ = 0;  // clock modulo block size
   int64_t free_;
@@ -101,6 +102,7 @@ void JumpEngine::leave(int32_t i, bool rejected) {
     fate.first = slot.first;
     fate.finish = now_;
     fate.preemptions = slot.preemptions;
+    fate.hit_tokens = slot.hits;
     fate.computed_tokens = slot.computed;
     fate.waited = slot.waited;
     fate.cause = slot.cause;
@@ -116,7 +118,7 @@ void JumpEngine::leave(int32_t i, bool rejected) {
 void JumpEngine::start_decoding(int32_t i, int64_t known) {
   Slot& slot = slots_.at(i);
   slot.joined = known - clock_;
-  const int64_t residue = known % s_.block_tokens - clock_residue_;
+  const int64_t residue = block_.rest(known) - clock_residue_;
   slot.residue = int32_t(residue < 0 ? residue + s_.block_tokens : residue);
   ++needs_[size_t(slot.residue)];
   context_ += known;
@@ -169,9 +171,10 @@ Cause JumpEngine::head_blocked(int64_t decodes) const {
   const Slot& head = slots_.at(slots_.first_waiting());
   const int64_t budget = s_.batch_tokens - decodes;
   const int64_t known = head.known();
+  const int64_t hit = head.cached();
   if (slots_.running() >= s_.max_sequences) return Cause::sequences;
-  if (budget <= 0 || (!s_.chunked_prefill && known > budget)) return Cause::budget;
-  const int64_t goal = s_.reserve_full_prompt ? known : std::min(known, budget);
+  if (budget <= 0 || (!s_.chunked_prefill && known - hit > budget)) return Cause::budget;
+  const int64_t goal = s_.reserve_full_prompt ? known : std::min(known, hit + budget);
   if (blocks_for(goal) + s_.watermark_blocks > free_) return Cause::memory;
   return Cause::none;
 }
@@ -206,8 +209,8 @@ bool JumpEngine::stretch() {
   }
   // Blocks that the steps take: whole turns of the block size, and a part of one.
   const int64_t bs = s_.block_tokens;
-  int64_t turns = k / bs;
-  const int64_t rest = k % bs;
+  int64_t turns = block_.whole(k);
+  const int64_t rest = block_.rest(k);
   int64_t need = turns * n;
   const int64_t due = residue_due();
   for (int64_t j = 0, x = due; j < rest; ++j) {
@@ -240,9 +243,9 @@ bool JumpEngine::stretch() {
     piece.running = n;
     piece.decodes = n;
     piece.waiting = slots_.waiting();
-    piece.tokens_from = context_;
-    piece.tokens_to = context_ + n * k;
-    meter_->piece(piece);
+    piece.held_from = context_;
+    piece.held_to = context_ + n * k;
+    meter_->stretch(piece);
   }
   if (sink_ != nullptr) account_for_steps(first, slope, k);
   free_ -= need;
@@ -304,7 +307,7 @@ int64_t JumpEngine::evict_until(int64_t& need_decodes, int64_t& need_part, int64
       slot.generated = int32_t(slot.request.output - (slot.finish_clock - clock_));
       wheel_.remove(slots_, victim);
       const int64_t computed = stop_decoding(victim);
-      if (computed % s_.block_tokens == 0) --need_decodes;
+      if (block_.rest(computed) == 0) --need_decodes;
       slot.computed += computed;
       slot.last_token = now_;
       --decodes;
@@ -333,32 +336,37 @@ void JumpEngine::step() {
   int64_t budget = s_.batch_tokens - decodes - part_tokens;
   int64_t prefill = part_tokens;
   double pairs = double(part_tokens) * double(2 * part_done_ + part_tokens);
+  int64_t stored = part_ != kNone ? part_done_ : 0;  // of prompts, before this step
   admitted_.clear();
   if (!evicted) {
     while (slots_.waiting() > 0) {
       Slot& head = slots_.at(slots_.first_waiting());
       const int64_t known = head.known();
-      const int64_t tokens = std::min(known, budget);
+      const int64_t hit = head.cached();
+      const int64_t tokens = std::min(known - hit, budget);
       if (slots_.running() >= s_.max_sequences) {
         last_cause_ = Cause::sequences;
         break;
       }
-      if (budget <= 0 || (!s_.chunked_prefill && known > budget)) {
+      if (budget <= 0 || (!s_.chunked_prefill && known - hit > budget)) {
         last_cause_ = Cause::budget;
         break;
       }
       const int64_t water = slots_.running() > 0 ? s_.watermark_blocks : 0;
-      if (blocks_for(s_.reserve_full_prompt ? known : tokens) + water > free_) {
+      if (blocks_for(s_.reserve_full_prompt ? known : hit + tokens) + water > free_) {
         last_cause_ = Cause::memory;
         break;
       }
       const int32_t i = slots_.pop_waiting();
-      free_ -= blocks_for(tokens);
+      free_ -= blocks_for(hit + tokens);
       budget -= tokens;
       prefill += tokens;
-      pairs += double(tokens) * double(tokens);
+      stored += hit;
+      pairs += double(tokens) * double(2 * hit + tokens);
+      head.computed -= hit;  // what the tokens computed are counted from
       if (head.admit < 0) {
         head.admit = now_;
+        head.hits = int32_t(hit);
         head.waited = head.request.time <= previous_start_;
         if (head.waited) head.cause = last_cause_;
       }
@@ -387,15 +395,14 @@ void JumpEngine::step() {
     Piece piece;
     piece.start = now_;
     piece.duration = duration;
-    piece.first_step = piece.last_step = duration;
     piece.used_from = piece.used_to = used;
     piece.running = slots_.running();
     piece.decodes = decodes;
     piece.waiting = slots_.waiting();
-    piece.tokens_from = context_;
-    piece.tokens_to = context_ + decodes;
+    piece.held_from = context_ + stored + prefill;
+    piece.held_to = piece.held_from + decodes;
     piece.prefill_tokens = prefill;
-    meter_->piece(piece);
+    meter_->step(piece);
   }
   totals_.peak_blocks = std::max(totals_.peak_blocks, used);
   totals_.peak_running = std::max(totals_.peak_running, slots_.running());
@@ -415,9 +422,10 @@ void JumpEngine::step() {
     }
   }
   for (const auto& [i, tokens] : admitted_) {
-    if (tokens < slots_.at(i).known()) {
+    const int64_t done = slots_.at(i).cached() + tokens;
+    if (done < slots_.at(i).known()) {
       part_ = i;
-      part_done_ = tokens;
+      part_done_ = done;
     } else {
       make_token(i);
     }
@@ -435,6 +443,7 @@ Result<Totals> JumpEngine::run(const Limits& limits) {
     }
     if (slots_.running() == 0 && slots_.waiting() == 0) {
       if (!(next_arrival_ < kNever)) break;
+      if (meter_ != nullptr) meter_->idle(now_, next_arrival_ - now_);
       now_ = next_arrival_;
       continue;
     }

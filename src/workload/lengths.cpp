@@ -227,6 +227,18 @@ Result<Lengths> Lengths::read(const json::Reader& given, const Trace* trace, Not
   }
   TRY_ASSIGN(const auto hits, given.optional_number({"hit_share"}, 0, 0.99));
   l.hit_share_ = hits.value_or(0);
+  if (l.hit_share_ > 0) {
+    if (l.shared_tokens_ > 0) {
+      return fail(given
+                      .error(ErrorCode::inconsistent,
+                             "'prefix' and 'hit_share' both say what a prefix cache holds")
+                      .hint("'prefix' where the shared text is known, 'hit_share' where only the "
+                            "measured ratio is"));
+    }
+    notes.assume("hit_share",
+                 "prompt tokens found in the prefix cache are not computed; their blocks count in "
+                 "full for everybody, because a ratio does not say who runs beside whom");
+  }
   if (!l.from_pairs_) {
     // Every stratum of the prompt once, answers by the copula, in an order of no meaning.
     Random random(0x6c656e67746873, Stream::lengths);

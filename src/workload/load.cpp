@@ -196,7 +196,9 @@ Arrival LoadSource::fresh() {
 }
 
 void LoadSource::dress(Arrival& request) {
-  if (lengths_.shared_tokens() <= 0 || request.stream >= 0 || request.chain != nullptr) return;
+  if (request.stream >= 0 || request.chain != nullptr) return;
+  request.cached = int32_t(lengths_.hit_share() * request.prompt);
+  if (lengths_.shared_tokens() <= 0) return;
   request.stream =
       lengths_.groups() > 1 ? int64_t(session_random_.below(uint64_t(lengths_.groups()))) : 0;
   request.stream_tokens = std::min<int64_t>(lengths_.shared_tokens(), request.prompt);

@@ -153,7 +153,7 @@ TEST(Occupancy, FormulasAgreeWithTheSimulation) {
   EXPECT_NEAR(loop.requests_per_second / run->throughput.value, 1, 0.03);
   const Held one = held_by_one(l->sample());
   for (const double p : {0.5, 0.95, 0.99}) {
-    EXPECT_NEAR(held_by(one, 64, p) / run->meter.held().quantile(p), 1, 0.08) << p;
+    EXPECT_NEAR(held_by(one, 64, p) / run->meter.held(p), 1, 0.08) << p;
   }
 }
 
@@ -176,6 +176,80 @@ TEST(Runs, AShortTraceIsMeasuredWhole) {
   EXPECT_EQ(run->meter.finished(), 3);
   EXPECT_NEAR(run->meter.ttft().quantile(0.5), 0.01, 1e-3);
   EXPECT_EQ(run->meter.output_tokens(), 75);
+}
+
+// A server that is idle most of the time serves what arrives, not what it could.
+TEST(Runs, IdleTimeCounts) {
+  const Lengths fixed = Lengths::fixed(100, 10);
+  for (const bool stepwise : {false, true}) {
+    workload::Setup setup;
+    setup.lengths = &fixed;
+    setup.scheduler.blocks = 1000;
+    setup.scheduler.prefix_caching = stepwise;
+    setup.time.fixed = 0.01;  // a request takes 0.1 s
+    setup.requests = 4000;
+    setup.replications = 1;
+    Arrivals arrivals;
+    arrivals.rate = 1;
+    const auto run = run_load(setup, arrivals);
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_NEAR(run->throughput.value, 1, 0.05);
+    EXPECT_NEAR(run->meter.mean_running(), 0.1, 0.01);  // Little's law
+    EXPECT_LT(run->meter.occupancy().quantile(0.5), 1);
+  }
+}
+
+TEST(Runs, FarTooMuchIsMeasuredWhole) {
+  const Lengths fixed = Lengths::fixed(100, 50);
+  workload::Setup setup;
+  setup.lengths = &fixed;
+  setup.scheduler.blocks = 100;
+  setup.time.fixed = 0.01;
+  setup.requests = 2000;
+  setup.replications = 2;
+  Arrivals arrivals;
+  arrivals.rate = 1e5;
+  const auto run = run_load(setup, arrivals);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_TRUE(run->whole);
+  EXPECT_EQ(run->replications, 2);
+  EXPECT_EQ(run->meter.finished(), 4000);
+  setup.slo.ttft = 1;
+  const auto goodput = find_goodput(setup, arrivals, 1e5);
+  ASSERT_TRUE(goodput) << goodput.error().message;
+  EXPECT_LT(goodput->rate, 1e4);
+}
+
+TEST(Runs, WhatAPrefixCacheHoldsIsNotComputed) {
+  const auto l = lengths_of(R"({"kind":"fixed","prompt":1000,"output":10,"hit_share":0.75})");
+  ASSERT_TRUE(l);
+  for (const Policy policy : {Policy::decode_first, Policy::prefill_first, Policy::slots}) {
+    workload::Setup setup;
+    setup.lengths = &*l;
+    setup.scheduler.policy = policy;
+    setup.scheduler.blocks = 10000;
+    setup.time.fixed = 0.01;
+    setup.time.per_prefill_token = 1e-4;
+    setup.requests = 500;
+    setup.replications = 1;
+    Arrivals alone;
+    alone.kind = Arrivals::Kind::closed;
+    alone.users = 1;
+    const auto run = run_load(setup, alone);
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_NEAR(run->meter.ttft().mean(), 0.01 + 250e-4, 1e-9);
+    EXPECT_EQ(run->meter.hit_tokens() * 4, run->meter.prompt_tokens() * 3);
+    EXPECT_EQ(run->meter.recomputed_tokens(), 0);
+    // All of it is stored.
+    EXPECT_EQ(run->totals.peak_blocks, (1000 + 9 + 15) / 16);
+  }
+}
+
+TEST(Lengths, TwoWordsForAPrefixAreRefused) {
+  const auto l = lengths_of(
+      R"({"kind":"fixed","prompt":10,"output":1,"hit_share":0.5,"prefix":{"shared_tokens":5}})");
+  ASSERT_FALSE(l);
+  EXPECT_EQ(l.error().code, ErrorCode::inconsistent);
 }
 
 TEST(Engines, StopWhenTheyAreTold) {

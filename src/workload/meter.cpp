@@ -30,30 +30,22 @@ void Timeline::merge_neighbours() {
   width_ *= 2;
 }
 
-void Timeline::add(double start, double duration, int64_t from, int64_t to, int64_t waiting) {
+void Timeline::open_bucket(double start, double middle) {
   if (origin_ < 0) {
     origin_ = start;
     buckets_.reserve(kBuckets);
   }
-  const double middle = start + duration / 2 - origin_;
-  while (middle >= width_ * double(kBuckets)) merge_neighbours();
-  const size_t place = middle > 0 ? size_t(middle / width_) : 0;
+  while (middle - origin_ >= width_ * double(kBuckets)) merge_neighbours();
+  // Buckets that nothing falls into stay empty.
+  const size_t place = std::min(size_t((middle - origin_) / width_), kBuckets - 1);
   if (place >= buckets_.size()) buckets_.resize(place + 1);
-  Bucket& b = buckets_[place];
-  const int64_t low = std::min(from, to);
-  const int64_t high = std::max(from, to);
-  b.least = b.seconds > 0 ? std::min(b.least, low) : low;
-  b.most = b.seconds > 0 ? std::max(b.most, high) : high;
-  b.seconds += duration;
-  b.weighted += duration * double(from + to) / 2;
-  b.waiting += duration * double(waiting);
+  bucket_end_ = origin_ + width_ * double(buckets_.size());
 }
 
-Meter::Meter(int64_t blocks, int64_t block_tokens, int64_t max_sequences, int64_t warm_requests,
-             int64_t warm_steps, SloTarget slo, double token_top)
+Meter::Meter(int64_t blocks, int64_t max_sequences, int64_t warm_requests, int64_t warm_steps,
+             SloTarget slo)
     : occupancy_(double(blocks), kCells),
       running_(double(max_sequences) + 1, int(std::min<int64_t>(max_sequences + 1, 65536))),
-      held_(token_top > 0 ? token_top : double(blocks) * double(block_tokens), kCells),
       slo_(slo),
       warm_requests_(warm_requests),
       warm_steps_(warm_steps) {}
@@ -104,7 +96,6 @@ void Meter::merge(const Meter& other) {
   queue_.merge(other.queue_);
   seconds_ += other.seconds_;
   weighted_waiting_ += other.weighted_waiting_;
-  weighted_running_ += other.weighted_running_;
   requests_ += other.requests_;
   waited_ += other.waited_;
   within_slo_ += other.within_slo_;
@@ -115,7 +106,6 @@ void Meter::merge(const Meter& other) {
   first_tokens_ += other.first_tokens_;
   decode_tokens_ += other.decode_tokens_;
   prefill_tokens_ += other.prefill_tokens_;
-  steps_ += other.steps_;
   recomputed_ += other.recomputed_;
   computed_ += other.computed_;
   hits_ += other.hits_;

@@ -2,8 +2,10 @@
 // tokens, and per request waiting and latency. Warm-up and drain are left out.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "workload/histogram.h"
@@ -19,20 +21,31 @@ class Timeline {
     double seconds = 0;
     double weighted = 0;  // blocks x seconds
     double waiting = 0;   // queued requests x seconds
-    int64_t least = 0;
+    int64_t least = std::numeric_limits<int64_t>::max();
     int64_t most = 0;
   };
-  // k steps that together last `duration`, blocks rising from `from` to `to`.
-  void add(double start, double duration, int64_t from, int64_t to, int64_t waiting);
+  // Steps that together last `duration`, blocks rising from `from` to `to`. Times only rise.
+  void add(double start, double duration, int64_t from, int64_t to, int64_t waiting) {
+    const double middle = start + duration / 2;
+    if (middle >= bucket_end_) open_bucket(start, middle);
+    Bucket& b = buckets_.back();
+    b.least = std::min(b.least, from);
+    b.most = std::max(b.most, to);
+    b.seconds += duration;
+    b.weighted += duration * double(from + to) * 0.5;
+    b.waiting += duration * double(waiting);
+  }
   double bucket_seconds() const { return width_; }
   double origin() const { return origin_; }
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
  private:
   static constexpr size_t kBuckets = 512;
+  void open_bucket(double start, double middle);
   void merge_neighbours();
   double origin_ = -1;
   double width_ = 1e-3;
+  double bucket_end_ = -1;  // of the last bucket
   std::vector<Bucket> buckets_;
 };
 
@@ -54,35 +67,41 @@ struct Piece {
   int64_t running = 0;
   int64_t decodes = 0;
   int64_t waiting = 0;
-  int64_t tokens_from = 0;  // tokens computed of all decoding sequences, before the piece
-  int64_t tokens_to = 0;
+  int64_t held_from = 0;  // tokens in the cache, first and last step
+  int64_t held_to = 0;
   int64_t prefill_tokens = 0;
 };
 
 class Meter {
  public:
   // `warm_requests` have to arrive and `warm_steps` to pass before anything counts; negative: the
-  // whole run counts, drain included. `blocks` is the pool, `token_top` the end of the scale of
-  // tokens held (0: the pool).
-  Meter(int64_t blocks, int64_t block_tokens, int64_t max_sequences, int64_t warm_requests,
-        int64_t warm_steps, SloTarget slo, double token_top = 0);
+  // whole run counts, drain included. `blocks` is the pool.
+  Meter(int64_t blocks, int64_t max_sequences, int64_t warm_requests, int64_t warm_steps,
+        SloTarget slo);
 
-  void piece(const Piece& p) {
+  // Steps that are all alike, everybody decoding: what is held rises along them.
+  void stretch(const Piece& p) {
     if (!measuring_) return;
     occupancy_.ramp(double(p.used_from), double(p.used_to), p.duration);
-    running_.add(double(p.running), p.duration);
-    held_.ramp(double(p.tokens_from + p.prefill_tokens), double(p.tokens_to + p.prefill_tokens),
-               p.duration);
-    if (p.decodes > 0) {
-      gaps_.ramp(p.first_step, p.last_step, double(p.decodes) * double(p.steps));
-    }
-    timeline_.add(p.start, p.duration, p.used_from, p.used_to, p.waiting);
-    seconds_ += p.duration;
-    weighted_waiting_ += double(p.waiting) * p.duration;
-    weighted_running_ += double(p.running) * p.duration;
-    decode_tokens_ += p.decodes * p.steps;
-    prefill_tokens_ += p.prefill_tokens;
-    steps_ += p.steps;
+    held_.ramp(double(p.held_from) / kTokenUnit, double(p.held_to) / kTokenUnit, p.duration);
+    gaps_.ramp(p.first_step, p.last_step, double(p.decodes) * double(p.steps));
+    count(p);
+  }
+  // One step (or none: idle time).
+  void step(const Piece& p) {
+    if (!measuring_) return;
+    occupancy_.add(double(p.used_to), p.duration);
+    held_.add(double(p.held_from) / kTokenUnit, p.duration);
+    gaps_.add(p.duration, double(p.decodes));
+    count(p);
+  }
+  // Nobody is there until the next arrival: time that counts like any other.
+  void idle(double start, double seconds) {
+    Piece nobody;
+    nobody.start = start;
+    nobody.duration = seconds;
+    nobody.steps = 0;
+    step(nobody);
   }
   // A gap longer than one step: eviction and resumption between two tokens.
   void gap(double seconds) {
@@ -111,7 +130,8 @@ class Meter {
   double seconds() const { return seconds_; }
   const LinearHistogram& occupancy() const { return occupancy_; }
   const LinearHistogram& running() const { return running_; }
-  const LinearHistogram& held() const { return held_; }
+  // Tokens that the share p of the time does not exceed, to a percent whatever the pool.
+  double held(double p) const { return held_.quantile(p) * kTokenUnit; }
   const LogHistogram& gaps() const { return gaps_; }
   const LogHistogram& ttft() const { return ttft_; }
   const LogHistogram& tpot() const { return tpot_; }
@@ -133,21 +153,30 @@ class Meter {
   int64_t hit_tokens() const { return hits_; }
   int64_t prompt_tokens() const { return prompts_; }
   double mean_waiting() const { return seconds_ > 0 ? weighted_waiting_ / seconds_ : 0; }
-  double mean_running() const { return seconds_ > 0 ? weighted_running_ / seconds_ : 0; }
-  double mean_step() const { return steps_ > 0 ? seconds_ / double(steps_) : 0; }
+  double mean_running() const { return running_.mean(); }
 
  private:
-  LinearHistogram occupancy_, running_, held_;
-  LogHistogram gaps_, ttft_, tpot_, queue_;
+  void count(const Piece& p) {
+    running_.add(double(p.running), p.duration);
+    timeline_.add(p.start, p.duration, p.used_from, p.used_to, p.waiting);
+    seconds_ += p.duration;
+    weighted_waiting_ += double(p.waiting) * p.duration;
+    decode_tokens_ += p.decodes * p.steps;
+    prefill_tokens_ += p.prefill_tokens;
+  }
+  // Brings tokens into the range of the cells: up to 2^36.
+  static constexpr double kTokenUnit = 4096;
+  LinearHistogram occupancy_, running_;
+  LogHistogram held_, gaps_, ttft_, tpot_, queue_;
   Timeline timeline_;
   SloTarget slo_;
   int64_t warm_requests_, warm_steps_;
   bool measuring_ = false;
   double measure_start_ = -1, measure_end_ = kNever;
-  double seconds_ = 0, weighted_waiting_ = 0, weighted_running_ = 0;
+  double seconds_ = 0, weighted_waiting_ = 0;
   int64_t requests_ = 0, waited_ = 0, within_slo_ = 0, rejected_ = 0, preemptions_ = 0;
   int64_t causes_[4] = {};
-  int64_t finished_ = 0, first_tokens_ = 0, decode_tokens_ = 0, prefill_tokens_ = 0, steps_ = 0;
+  int64_t finished_ = 0, first_tokens_ = 0, decode_tokens_ = 0, prefill_tokens_ = 0;
   int64_t recomputed_ = 0, computed_ = 0, hits_ = 0, prompts_ = 0;
 };
 

@@ -103,7 +103,7 @@ class DecodeFirst final : public StepBase {
           if (pool_->idle(block)) ++idle;
         }
       }
-      const int64_t hit_tokens = int64_t(hits_.size()) * s_.block_tokens;
+      const int64_t hit_tokens = pool_ ? int64_t(hits_.size()) * s_.block_tokens : job->cached();
       int64_t tokens = job->known() - hit_tokens;
       if (s_.long_prefill_threshold > 0) tokens = std::min(tokens, s_.long_prefill_threshold);
       if (!s_.chunked_prefill && tokens > budget) return blocked(Cause::budget);

@@ -104,7 +104,8 @@ class PrefillFirst final : public StepBase {
         last_cause_ = Cause::memory;
         return;
       }
-      int64_t tokens = std::min(job->known(), chunk);
+      const int64_t hit = job->cached();
+      int64_t tokens = std::min(job->known() - hit, chunk);
       if (tokens > budget) {
         if (!scheduled_.empty()) {
           last_cause_ = Cause::budget;
@@ -112,10 +113,13 @@ class PrefillFirst final : public StepBase {
         }
         tokens = budget;
       }
+      job->computed = hit;
       if (!grow(*job, tokens)) {
+        job->computed = 0;
         last_cause_ = Cause::memory;
         return;
       }
+      if (job->admit < 0) job->hits = hit;
       admit(*job);
       waiting_.pop_front();
       running_.push_back(job);
@@ -123,7 +127,7 @@ class PrefillFirst final : public StepBase {
       chunk -= tokens;
       free_tokens -= charge;
       scheduled_.push_back({job, tokens});
-      if (tokens < job->known()) return;
+      if (hit + tokens < job->known()) return;
     }
   }
 

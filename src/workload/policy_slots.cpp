@@ -35,6 +35,8 @@ class Slots final : public StepBase {
         last_cause_ = Cause::memory;
         break;
       }
+      job->computed = job->cached();
+      if (job->admit < 0) job->hits = job->computed;
       admit(*job);
       waiting_.pop_front();
       running_.push_back(job);

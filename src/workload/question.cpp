@@ -44,7 +44,6 @@ Setup Question::setup(const Limits& limits) const {
   s.lengths = &lengths;
   s.trace = trace.get();
   s.slo = slo;
-  s.hit_share = lengths.hit_share();
   s.requests = requests;
   s.seed = seed;
   s.limits = limits;
@@ -158,6 +157,16 @@ Result<Question> read_question(const json::Reader& request) {
   q.seed = uint64_t(seed);
   TRY_ASSIGN(const auto price, request.optional_number({"price_per_hour"}, 1e-6, 1e6));
   q.price_per_hour = price.value_or(0);
+  if (const auto power = request.find("electricity")) {
+    TRY_ASSIGN(const auto tariff, power->optional_number({"usd_per_kwh"}, 1e-6, 100));
+    TRY_ASSIGN(const auto pue, power->optional_number({"pue"}, 1, 10));
+    if (!tariff) {
+      return fail(power->error(ErrorCode::missing_field, "electricity without usd_per_kwh")
+                      .hint("write \"electricity\":{\"usd_per_kwh\":0.25,\"pue\":1.2}"));
+    }
+    q.usd_per_kwh = *tariff;
+    q.pue = pue.value_or(1);
+  }
   TRY_ASSIGN(const auto utilisation, request.optional_number({"utilisation"}, 0.001, 1));
   q.utilisation = utilisation.value_or(1);
   TRY_ASSIGN(const json::Reader load, request.require({"workload"}));

@@ -32,7 +32,10 @@ struct Question {
   bool requests_given = false;
   uint64_t seed = 1;
   double price_per_hour = 0;  // the user's own; 0: from the catalog
-  double utilisation = 1;     // share of the paid time that serves at this rate
+  // Own cards: what their power costs, at the wall. 0: rented.
+  double usd_per_kwh = 0;
+  double pue = 1;          // power drawn by the room over that of the machine
+  double utilisation = 1;  // share of the paid time that serves at this rate
   Notes notes;
 
   Setup setup(const Limits& limits) const;

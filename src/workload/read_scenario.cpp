@@ -123,6 +123,8 @@ Result<std::vector<Arrival>> read_requests(const json::Reader& from) {
     TRY_ASSIGN(const auto stream, item.optional_string({"stream"}));
     TRY_ASSIGN(r.stream_tokens, item.integer_or({"stream_tokens"}, 0));
     r.time = arrival.value_or(0);
+    TRY_ASSIGN(const int64_t cached, item.integer_or({"cached_tokens"}, 0, 0, kMaxPrompt));
+    r.cached = int32_t(cached);
     r.prompt = int32_t(prompt);
     r.output = int32_t(output);
     if (stream) r.stream = streams.emplace(*stream, int64_t(streams.size())).first->second;

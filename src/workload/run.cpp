@@ -21,15 +21,6 @@ Figure figure(const std::vector<double>& values) {
   return f;
 }
 
-// What a prefix cache holds is not computed; its blocks are counted in full all the same.
-StepTime with_hits(const StepTime& time, double share) {
-  if (share <= 0) return time;
-  StepTime t = time;
-  t.per_prefill_token *= 1 - share;
-  t.per_prefill_pair *= 1 - share;
-  return t;
-}
-
 int64_t warm_steps(const Lengths& lengths) {
   double o = 0;
   double square = 0;
@@ -43,7 +34,6 @@ int64_t warm_steps(const Lengths& lengths) {
 }  // namespace
 
 Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
-  const StepTime time = with_hits(setup.time, setup.hit_share);
   const Scheduler& s = setup.scheduler;
   int64_t requests = setup.requests;
   int64_t replications = std::max<int64_t>(1, setup.replications);
@@ -59,17 +49,24 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   // A recording is over when it is over: the warm-up must not eat it.
   if (arrivals.kind == Arrivals::Kind::trace) steps = 0;
   // Fewer requests than it takes to get steady are measured whole.
-  const bool whole = requests < 100;
+  bool whole = requests < 100;
   const auto meter = [&] {
-    return Meter(s.blocks, s.block_tokens, s.max_sequences, whole ? -1 : requests / 10, steps,
-                 setup.slo);
+    return Meter(s.blocks, s.max_sequences, whole ? -1 : requests / 10, steps, setup.slo);
   };
   Run run{meter(), {}, {}, {}, {}, {}, 0, false, whole};
   std::vector<double> occupancy, ttft, throughput;
   for (int64_t r = 0; r < replications; ++r) {
     Meter one = meter();
     LoadSource source(*setup.lengths, arrivals, setup.trace, requests, setup.seed, uint64_t(r));
-    TRY_ASSIGN(const Totals totals, run_engine(s, time, source, &one, nullptr, setup.limits));
+    TRY_ASSIGN(const Totals totals, run_engine(s, setup.time, source, &one, nullptr, setup.limits));
+    if (r == 0 && !whole && one.seconds() <= 0 && !totals.stopped) {
+      // All had arrived before the server was warm: far more than it can serve. Nothing but the
+      // whole of it can be measured.
+      whole = true;
+      run = Run{meter(), {}, {}, {}, {}, {}, 0, false, true};
+      r = -1;
+      continue;
+    }
     run.meter.merge(one);
     if (r == 0) run.timeline = one.timeline();
     run.totals.steps += totals.steps;
@@ -108,6 +105,8 @@ Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most)
   const auto share_at = [&](double rate) -> Result<double> {
     arrivals.rate = rate;
     TRY_ASSIGN(const Run run, run_load(one, arrivals));
+    // Over before it was steady: the server is far behind.
+    if (run.whole && one.requests >= 100) return 0.0;
     const Meter& m = run.meter;
     // A server so far behind that nothing finishes in the window keeps no promise.
     return m.requests() > 0 ? double(m.within_slo()) / double(m.requests()) : 0;

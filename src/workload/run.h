@@ -22,7 +22,6 @@ struct Setup {
   const Lengths* lengths = nullptr;
   const Trace* trace = nullptr;  // for arrivals of kind trace
   SloTarget slo;
-  double hit_share = 0;  // prompt tokens that need not be computed
   int64_t requests = 20000;
   int64_t replications = 8;
   uint64_t seed = 1;

@@ -3,6 +3,7 @@
 // no allocation.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Slot {
   int64_t computed = 0;  // all tokens computed so far, recomputation included; settled on leaving
   int32_t generated = 0;
   int32_t preemptions = 0;
+  int32_t hits = 0;     // tokens found in the prefix cache at first admission
   int32_t residue = 0;  // needs a block when the clock has this residue
   int32_t next_running = kNone, previous_running = kNone;
   int32_t next_waiting = kNone;
@@ -33,6 +35,16 @@ struct Slot {
   Cause cause = Cause::none;
 
   int64_t known() const { return int64_t{request.prompt} + generated; }
+  // Of what is known, what need not be computed: the last token always is.
+  int64_t cached() const { return std::min<int64_t>(request.cached, known() - 1); }
+  // As new, for another request. The lists set their links when it joins them.
+  void clear() {
+    admit = first = last_token = -1;
+    computed = 0;
+    generated = preemptions = hits = 0;
+    waited = false;
+    cause = Cause::none;
+  }
 };
 
 class SlotTable {
@@ -49,7 +61,7 @@ class SlotTable {
     if (spare_ != kNone) {
       const int32_t i = spare_;
       spare_ = slots_[size_t(i)].next_waiting;
-      slots_[size_t(i)] = Slot();
+      slots_[size_t(i)].clear();
       return i;
     }
     slots_.emplace_back();

@@ -18,6 +18,9 @@ struct Arrival {
   double time = 0;
   int32_t prompt = 1;
   int32_t output = 1;
+  // Tokens of the prompt that a prefix cache already holds, where only their number is known: not
+  // computed again, but counted in full, because who else holds them is not known.
+  int32_t cached = 0;
   int64_t id = 0;             // position in the order of arrival
   int32_t tag = 0;            // user or session, for the source itself
   int64_t stream = -1;        // text shared with others, for prefix caching; -1: none

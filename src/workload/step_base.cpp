@@ -77,6 +77,7 @@ void StepBase::execute() {
   int64_t decodes = 0;
   int64_t context = 0;
   int64_t prefill = 0;
+  int64_t stored = 0;  // of prompts, before this step
   double pairs = 0;
   for (const Scheduled& s : scheduled_) {
     if (s.job->decoding) {
@@ -84,6 +85,7 @@ void StepBase::execute() {
       context += s.job->computed;
     } else {
       prefill += s.tokens;
+      stored += s.job->computed;
       pairs += double(s.tokens) * double(2 * s.job->computed + s.tokens);
     }
   }
@@ -104,15 +106,14 @@ void StepBase::execute() {
     Piece piece;
     piece.start = now_;
     piece.duration = duration;
-    piece.first_step = piece.last_step = duration;
     piece.used_from = piece.used_to = blocks;
     piece.running = int64_t(running_.size());
     piece.decodes = decodes;
     piece.waiting = waiting;
-    piece.tokens_from = context;
-    piece.tokens_to = context + decodes;
+    piece.held_from = context + stored + prefill;
+    piece.held_to = piece.held_from + decodes;
     piece.prefill_tokens = prefill;
-    meter_->piece(piece);
+    meter_->step(piece);
   }
   previous_start_ = now_;
   now_ += duration;
@@ -151,6 +152,7 @@ Result<Totals> StepBase::run(const Limits& limits) {
     if (running_.empty() && waiting_.empty()) {
       const double next = source_.next_time();
       if (!(next < kNever)) break;
+      if (meter_ != nullptr) meter_->idle(now_, next - now_);
       now_ = next;
       continue;
     }

@@ -36,6 +36,8 @@ struct Job {
   Cause cause = Cause::none;
 
   int64_t known() const { return request.prompt + generated; }
+  // Of what is known, what need not be computed: the last token always is.
+  int64_t cached() const { return std::min<int64_t>(request.cached, known() - 1); }
 };
 
 class StepBase {

@@ -195,12 +195,16 @@ Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
   const Routing routing = routing_of(model);
   const double expert_part =
       weight.experts > 0 ? active * 0.75 : 0;  // where the arithmetic of a token happens
+  m.expert_share = weight.experts > 0 ? parameters.expert_factor : 0;
+  m.cache_share = parameters.cache_share;
   StepTime& t = m.time;
   const double layers = double(model.layers.size());
   t.fixed = layers * parameters.layer_seconds + parameters.step_seconds;
   const double cache_rate = m.bandwidth * parameters.cache_share;
   t.per_context_token = double(plan.assessment.kv.bytes_per_token.count()) / cache_rate;
-  t.per_decode = fixed_reads(model) / ranks / cache_rate + 2 * head_parameters / ranks / compute;
+  m.state_read = fixed_reads(model) / ranks / cache_rate;
+  m.head_work = 2 * head_parameters / ranks / compute;
+  t.per_decode = m.state_read + m.head_work;
   const AttentionWork attention = attention_work(model);
   t.per_prefill_pair = attention.per_pair / ranks / compute;
   t.per_prefill_token = attention.per_token / ranks / compute;
@@ -208,16 +212,20 @@ Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
   t.by_tokens.resize(size_t(tabled) + 1);
   // (1 - k/E)^m by repeated multiplication: experts that no token of the step visits.
   const double miss = routing.experts > 0 ? 1 - routing.active / routing.experts : 0;
+  m.dense_read = (weight.dense + weight.head) / ranks / rate;
+  m.dense_work = 2 * (active - expert_part) / ranks / compute;
+  if (weight.experts > 0) {
+    m.expert_read = weight.experts / ranks / (rate * parameters.expert_factor);
+    m.expert_work = 2 * expert_part / ranks / compute / parameters.expert_factor;
+    m.expert_miss = miss;
+  }
   double untouched = 1;
   for (int64_t tokens = 1; tokens <= tabled; ++tokens) {
     untouched *= miss;
-    const double work = 2 * double(tokens) / ranks / compute;
-    double seconds = fourth_root_of_sum((weight.dense + weight.head) / ranks / rate,
-                                        work * (active - expert_part));
+    double seconds = fourth_root_of_sum(m.dense_read, double(tokens) * m.dense_work);
     if (weight.experts > 0) {
-      seconds += fourth_root_of_sum(
-          weight.experts * (1 - untouched) / ranks / (rate * parameters.expert_factor),
-          work * expert_part / parameters.expert_factor);
+      seconds +=
+          fourth_root_of_sum(m.expert_read * (1 - untouched), double(tokens) * m.expert_work);
     }
     if (tp > 1) {
       seconds += 2 * layers *
@@ -229,6 +237,26 @@ Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
   t.beyond_table = t.by_tokens[size_t(tabled)] - t.by_tokens[size_t(tabled) - 1];
   for (const std::string& remark : parameters.remarks) notes.assume("step_time", remark);
   return m;
+}
+
+StepParts StepModel::parts(int64_t sequences, int64_t context) const {
+  StepParts p;
+  if (dense_read <= 0) return p;
+  const double n = double(sequences);
+  double untouched = 1;
+  for (int64_t i = 0; i < std::min(sequences, kMostTabled); ++i) untouched *= expert_miss;
+  p.weights = dense_read;
+  p.weight_work = n * dense_work;
+  p.experts = expert_read * (1 - untouched);
+  p.expert_work = n * expert_work;
+  p.cache = time.per_context_token * double(context);
+  p.states = n * state_read;
+  p.head_work = n * head_work;
+  p.layers = time.fixed;
+  p.exchange =
+      std::max(0.0, time.tokens_part(sequences) - fourth_root_of_sum(p.weights, p.weight_work) -
+                        fourth_root_of_sum(p.experts, p.expert_work));
+  return p;
 }
 
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
@@ -259,6 +287,10 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   option("batch_tokens", s.batch_tokens);
   option("prefill_tokens", s.prefill_tokens);
   option("long_prefill_threshold", s.long_prefill_threshold);
+  if (const json::Value* found = a.effective.find(traits.option("conservativeness"));
+      found != nullptr && found->as_double() > 0) {
+    s.conservativeness = found->as_double();
+  }
   flag("chunked_prefill", s.chunked_prefill);
   flag("unified", s.unified);
   s.batch_tokens = std::max(s.batch_tokens, s.max_sequences);

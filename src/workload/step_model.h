@@ -17,7 +17,19 @@
 
 namespace vramwise::workload {
 
+// Where the time of one step goes, seconds. Reading and arithmetic of the same matrices overlap:
+// they are joined by the fourth root of the sum of their fourth powers, the rest adds up.
+struct StepParts {
+  double weights = 0, weight_work = 0;  // dense matrices and the head: read, computed
+  double experts = 0, expert_work = 0;  // those of the experts that the step visits
+  double cache = 0, states = 0, head_work = 0, layers = 0, exchange = 0;
+};
+
 struct StepModel {
+  // A step of `sequences` decodes that hold `context` tokens in total. Only of a model made from a
+  // plan: zeros else.
+  StepParts parts(int64_t sequences, int64_t context) const;
+
   StepTime time;  // likely, seconds
   // The bar: multiply the time by these for the quick and the slow end.
   double low_factor = 1, high_factor = 1;
@@ -30,6 +42,12 @@ struct StepModel {
   double compute_share = 0;  // of the dense peak
   double bandwidth = 0;      // bytes a second and card
   double peak = 0;           // FLOP a second and card
+  double expert_share = 0;   // factor on weight_share for routed experts; 0: none
+  double cache_share = 0;    // of the bandwidth, reading the cache
+  // Operands of parts(): seconds to read everything, and of arithmetic for one token.
+  double dense_read = 0, dense_work = 0, expert_read = 0, expert_work = 0, head_work = 0;
+  double state_read = 0;   // a sequence
+  double expert_miss = 0;  // share of the experts that one token does not visit
   std::string source;
 };
 

@@ -67,6 +67,15 @@ std::string EngineTraits::option(std::string_view word) const {
   return found != nullptr ? found->as_string() : std::string();
 }
 
+Result<StepBar> StepBar::calibrated() {
+  TRY_ASSIGN(const json::Value value, parameters());
+  const json::Reader root(value, "catalog/speeds/step-time.json");
+  StepBar bar;
+  TRY_ASSIGN(bar.low, positive(root, "calibrated_low_factor"));
+  TRY_ASSIGN(bar.high, positive(root, "calibrated_high_factor"));
+  return bar;
+}
+
 Result<StepParameters> StepParameters::load(std::string_view engine, const catalog::Gpu& gpu,
                                             double bits_per_weight) {
   TRY_ASSIGN(const json::Value value, parameters());

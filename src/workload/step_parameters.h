@@ -25,6 +25,13 @@ struct EngineTraits {
   std::string option(std::string_view word) const;
 };
 
+// Factors on a step time that nine of ten measured ones stay between.
+struct StepBar {
+  double low = 1, high = 1;
+  // Of a step that follows the user's own two points.
+  static Result<StepBar> calibrated();
+};
+
 struct StepParameters {
   std::string memory_class;
   double weight_share = 0;   // of the bandwidth

@@ -46,6 +46,7 @@ Scenario random_scenario(uint64_t seed) {
   const int64_t longest_output = pick(random, {4, 30, 90});
   const bool linear = random.below(2) == 1;
   const int64_t spread = linear && random.below(2) == 1 ? 700 : 1;
+  const bool cached = random.below(3) == 0;
   int64_t time = 0;
   int64_t largest = 1;
   int64_t longest = 1;
@@ -56,6 +57,7 @@ Scenario random_scenario(uint64_t seed) {
     r.time = double(time * spread);
     r.prompt = int32_t(1 + random.below(uint64_t(longest_prompt)));
     r.output = int32_t(1 + random.below(uint64_t(longest_output)));
+    if (cached) r.cached = int32_t(random.below(uint64_t(r.prompt) + 1));
     largest = std::max(largest, (r.prompt + r.output - 1 + bs - 1) / bs);
     longest = std::max<int64_t>(longest, r.prompt + r.output);
     c.requests.push_back(r);
@@ -90,8 +92,8 @@ class Fates final : public FateSink {
 std::string describe(const Fate& f) {
   std::ostringstream text;
   text << "rejected " << f.rejected << " admit " << f.admit << " first " << f.first << " finish "
-       << f.finish << " preemptions " << f.preemptions << " computed " << f.computed_tokens
-       << " waited " << f.waited;
+       << f.finish << " preemptions " << f.preemptions << " hits " << f.hit_tokens << " computed "
+       << f.computed_tokens << " waited " << f.waited;
   return text.str();
 }
 
@@ -147,7 +149,7 @@ TEST(WorkloadProperty, TokensAreConserved) {
     for (const Fate& f : fates.list) {
       if (f.rejected) continue;
       computed += f.computed_tokens;
-      least += f.request.prompt + f.request.output - 1;
+      least += f.request.prompt + f.request.output - 1 - f.hit_tokens;
       EXPECT_GE(f.admit, f.request.time);
       EXPECT_GT(f.first, f.admit);
       EXPECT_GE(f.finish, f.first);
