@@ -10,6 +10,7 @@ import { listenToKeys } from './state/keys';
 import { change } from './state/planner';
 import { PRESETS } from './state/presets';
 import { get, set } from './state/store';
+import { contract } from './state/traffic';
 
 /** What takes long (cards, models) must not stand before the next verdict. */
 const script = (request: { ask?: string }) => askText(request.ask === 'gpus' || request.ask === 'models' ? 'search' : 'verdict', request);
@@ -29,7 +30,7 @@ async function main(): Promise<void> {
   performance.mark('vramwise:drawn');
   // For scripts and for the console: the same core, asked directly.
   Object.assign(globalThis, {
-    vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get },
+    vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get, request: () => { const { request, recording } = get(); return request && contract(request, recording?.text); } },
   });
   listenToKeys();
   addEventListener('hashchange', () => void openLink(location.hash));

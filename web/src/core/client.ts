@@ -2,12 +2,13 @@
 //   verdict   what is shown at once (a plan without the search for changes)
 //   pictures  curve, map, bars of other cards
 //   search    changes, cards, prices
+//   load      a simulated load: seconds of work, so giving up ends the worker itself
 // Each lane is a worker; where a worker cannot start, the main thread answers.
 import type { Answer } from './types';
-import { instantiate, type Core, type Part } from './module';
+import { complete, instantiate, type Core, type Part } from './module';
 import type { FromWorker, Question, ToWorker } from './worker';
 
-export type Lane = 'verdict' | 'pictures' | 'search';
+export type Lane = 'verdict' | 'pictures' | 'search' | 'load';
 export class Dropped extends Error {}
 
 interface Waiting {
@@ -64,7 +65,12 @@ function workerLine(lane: Lane, url: string): Line {
     },
     drop(id) {
       sent.delete(id);
-      send({ drop: id });
+      if (lane === 'load') {
+        worker.terminate();
+        lines.delete(lane);
+      } else {
+        send({ drop: id });
+      }
     },
   };
 }
@@ -73,13 +79,13 @@ let mainCore: Promise<Core> | undefined;
 function mainLine(lane: Lane): Line {
   mainCore ??= module.then(instantiate);
   return {
-    async post({ id, request, parts }) {
+    async post({ id, request, parts, recording }) {
       const core = await mainCore!;
       await new Promise((resume) => setTimeout(resume));
       if (!waiting.has(id)) return;
       const started = performance.now();
       try {
-        settle(lane, { id, answer: core.handle(request, parts), ms: performance.now() - started });
+        settle(lane, { id, answer: core.handle(complete({ request, ...(recording !== undefined && { recording }) }), parts), ms: performance.now() - started });
       } catch (error) {
         settle(lane, { id, failure: String(error), ms: performance.now() - started });
       }
@@ -104,12 +110,12 @@ function line(lane: Lane): Line {
 }
 
 /** The answer as text, exactly as the core gave it. Rejects with Dropped once `signal` fires. */
-export function askText(lane: Lane, request: object, signal?: AbortSignal, parts?: Part[]): Promise<string> {
+export function askText(lane: Lane, request: object, signal?: AbortSignal, parts?: Part[], recording?: string): Promise<string> {
   const id = ++number;
   return new Promise<string>((resolve, reject) => {
     if (signal?.aborted) return reject(new Dropped());
     waiting.set(id, { resolve, reject });
-    line(lane).post({ id, request: JSON.stringify(request), ...(parts && { parts }) });
+    line(lane).post({ id, request: JSON.stringify(request), ...(parts && { parts }), ...(recording !== undefined && { recording }) });
     signal?.addEventListener('abort', () => {
       if (!waiting.delete(id)) return;
       line(lane).drop(id);
@@ -118,6 +124,6 @@ export function askText(lane: Lane, request: object, signal?: AbortSignal, parts
   });
 }
 
-export async function ask<T>(lane: Lane, request: object, signal?: AbortSignal, parts?: Part[]): Promise<Answer<T>> {
-  return JSON.parse(await askText(lane, request, signal, parts)) as Answer<T>;
+export async function ask<T>(lane: Lane, request: object, signal?: AbortSignal, parts?: Part[], recording?: string): Promise<Answer<T>> {
+  return JSON.parse(await askText(lane, request, signal, parts, recording)) as Answer<T>;
 }

@@ -19,6 +19,14 @@ export interface Part {
   bytes: Uint8Array;
 }
 
+/** Puts the text of workload.trace into a request. */
+export function complete({ request, recording }: { request: string; recording?: string }): string {
+  if (recording === undefined) return request;
+  const question = JSON.parse(request) as { workload: { trace?: object } };
+  question.workload.trace = { ...question.workload.trace, text: recording };
+  return JSON.stringify(question);
+}
+
 export interface Core {
   handle(request: string, parts?: readonly Part[]): string;
 }

@@ -1,11 +1,13 @@
 // A lane: one core in a worker of its own. First message: the compiled module. Then questions; each is
 // answered in order, and one that was given up before its turn is left out.
-import { instantiate, type Core, type Part } from './module';
+import { complete, instantiate, type Core, type Part } from './module';
 
 export interface Question {
   id: number;
   request: string;
   parts?: Part[];
+  /** Text of workload.trace: put into the request here, so that a long one never holds up the page. */
+  recording?: string;
 }
 export type ToWorker = { module: WebAssembly.Module } | { ask: Question } | { drop: number };
 export interface FromWorker {
@@ -34,7 +36,7 @@ turn.port1.onmessage = () => {
     const started = performance.now();
     const reply: FromWorker = { id: question.id, ms: 0 };
     try {
-      reply.answer = core.handle(question.request, question.parts);
+      reply.answer = core.handle(complete(question), question.parts);
     } catch (error) {
       reply.failure = String(error);
     }
