@@ -2,7 +2,7 @@
 import './styles/index.css';
 import { render } from 'preact';
 import { App } from './app';
-import { block } from './core/bytes';
+import { block, packedBlock } from './core/bytes';
 import { askText, start } from './core/client';
 import { openLink, setTheme } from './state/actions';
 import { loadIndex } from './state/catalog';
@@ -16,8 +16,9 @@ import { contract } from './state/traffic';
 const script = (request: { ask?: string }) => askText(request.ask === 'gpus' || request.ask === 'models' ? 'search' : 'verdict', request);
 
 async function main(): Promise<void> {
-  // The core is unpacked and compiled beside everything else.
-  start(block('core-data'), document.getElementById('worker-text')?.textContent ?? '');
+  performance.mark('vramwise:script');
+  // A worker unpacks and compiles the core while the form is drawn.
+  start(packedBlock('core-data'), document.getElementById('worker-text')?.textContent ?? '');
   set({ theme: (document.documentElement.dataset.choice as 'system' | 'light' | 'dark') ?? 'system' });
   const index = await block('index-data');
   loadIndex(new TextDecoder().decode(index));

@@ -99,7 +99,7 @@ function Figures({ s, first }: { s: Simulated; first: boolean }) {
             {overload ? `more than the ${rate(load.saturation_rate_per_second)}/s that saturate it` : load.load !== undefined ? `${share(load.load)} of the ${rate(load.saturation_rate_per_second)}/s that saturate it` : `saturates at ${rate(load.saturation_rate_per_second)}/s`}
           </Cell>
         )}
-        <Cell name={<Term word="Cost" />} id="cost" value={cost ? dollars(cost.usd_per_million_output_tokens) : 'no price'} unit={cost ? 'a million answer tokens' : ''}>
+        <Cell name={<Term word="Cost" text="A million answer tokens" />} id="cost" value={cost ? dollars(cost.usd_per_million_output_tokens) : 'no price'}>
           {cost ? `${dollars(cost.low)} to ${dollars(cost.high)}; ${dollars(cost.usd_per_million_tokens)} over prompts and answers` : 'give a price of your own'}
         </Cell>
         {!drowned && <>
@@ -107,7 +107,7 @@ function Figures({ s, first }: { s: Simulated; first: boolean }) {
         <Cell name={<Term word="Between tokens" />} id="itl" value={seconds(s.inter_token_seconds.p50)}>p95 {seconds(s.inter_token_seconds.p95)}, p99 {seconds(s.inter_token_seconds.p99)}</Cell>
         <Cell name="Throughput" id="throughput" value={rate(s.throughput.output_tokens_per_second)} unit="tokens/s">{rate(s.throughput.requests_per_second)} requests/s, {rate(s.mean_running)} running at a time</Cell>
         <Cell name={<Term word="Limited by" />} id="limited-by" value={LIMITS[s.limited_by] ?? s.limited_by}>
-          {s.waiting.share > 0 ? `${share(s.waiting.share)} of requests wait` : 'no request waits'}; {s.preemptions_per_1000.toFixed(s.preemptions_per_1000 < 10 ? 1 : 0)} of 1,000 preempted
+          {s.waiting.share > 0 ? `${share(s.waiting.share)} of requests wait` : 'no request waits'}; {s.preemptions_per_1000 > 0 ? `${s.preemptions_per_1000.toFixed(s.preemptions_per_1000 < 10 ? 1 : 0)} of 1,000` : 'none'} preempted
         </Cell>
         </>}
       </dl>
@@ -133,12 +133,12 @@ function Latencies({ s }: { s: Simulated }) {
       <div class="sech"><h2 id="h-latencies">How long a person waits</h2></div>
       <div class="scroll" tabIndex={0} role="region" aria-label="Latencies, table">
         <table id="latencies">
-          <thead><tr><th><span class="sr">What</span></th><th class="r">p50</th><th class="r">p95</th><th class="r">p99</th><th class="r">Mean</th></tr></thead>
-          <tbody>{rows.map(([name, spread], i) => <tr key={i}><th scope="row">{name}</th><td class="r">{seconds(spread.p50)}</td><td class="r">{seconds(spread.p95)}</td><td class="r"><b>{seconds(spread.p99)}</b></td><td class="r muted">{seconds(spread.mean)}</td></tr>)}</tbody>
+          <thead><tr><th><span class="sr">What</span></th><th class="r">p50</th><th class="r">p95</th><th class="r">p99</th><th class="r hidesm">Mean</th></tr></thead>
+          <tbody>{rows.map(([name, spread], i) => <tr key={i}><th scope="row">{name}</th><td class="r">{seconds(spread.p50)}</td><td class="r">{seconds(spread.p95)}</td><td class="r"><b>{seconds(spread.p99)}</b></td><td class="r muted hidesm">{seconds(spread.mean)}</td></tr>)}</tbody>
         </table>
         <table class="below">
-          <thead><tr><th>{s.lengths.name === 'lognormal' ? 'Own lengths' : capital(s.lengths.name)}, tokens</th><th class="r">p50</th><th class="r">p95</th><th class="r">p99</th><th class="r">Mean</th></tr></thead>
-          <tbody>{([['Prompt', s.lengths.prompt], ['Answer', s.lengths.output], ['Together', s.lengths.total]] as const).map(([name, spread]) => <tr key={name}><th scope="row">{name}</th><td class="r">{grouped(spread.p50)}</td><td class="r">{grouped(spread.p95)}</td><td class="r"><b>{grouped(spread.p99)}</b></td><td class="r muted">{grouped(spread.mean)}</td></tr>)}</tbody>
+          <thead><tr><th>{s.lengths.name === 'lognormal' ? 'Own lengths' : capital(s.lengths.name)}, tokens</th><th class="r">p50</th><th class="r">p95</th><th class="r">p99</th><th class="r hidesm">Mean</th></tr></thead>
+          <tbody>{([['Prompt', s.lengths.prompt], ['Answer', s.lengths.output], ['Together', s.lengths.total]] as const).map(([name, spread]) => <tr key={name}><th scope="row">{name}</th><td class="r">{grouped(spread.p50)}</td><td class="r">{grouped(spread.p95)}</td><td class="r"><b>{grouped(spread.p99)}</b></td><td class="r muted hidesm">{grouped(spread.mean)}</td></tr>)}</tbody>
         </table>
       </div>
     </section>

@@ -1,6 +1,8 @@
-// A lane: one core in a worker of its own. First message: the compiled module. Then questions; each is
-// answered in order, and one that was given up before its turn is left out.
-import { complete, instantiate, type Core, type Part } from './module';
+// A lane: one core in a worker of its own. First message: the module, compiled or (for the first lane) packed as
+// it stands in the page; that lane hands the compiled one back for the others. Then questions; each is answered
+// in order, and one that was given up before its turn is left out.
+import { fromBase64 } from './bytes';
+import { compile, complete, instantiate, type Core, type Part } from './module';
 
 export interface Question {
   id: number;
@@ -9,7 +11,10 @@ export interface Question {
   /** Text of workload.trace: put into the request here, so that a long one never holds up the page. */
   recording?: string;
 }
-export type ToWorker = { module: WebAssembly.Module } | { ask: Question } | { drop: number };
+export type ToWorker = { packed: string } | { module: WebAssembly.Module } | { ask: Question } | { drop: number };
+export interface Compiled {
+  module: WebAssembly.Module;
+}
 export interface FromWorker {
   id: number;
   answer?: string;
@@ -47,7 +52,11 @@ turn.port1.onmessage = () => {
 };
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
-  if ('module' in data) {
+  if ('packed' in data) {
+    const module = await compile(fromBase64(data.packed));
+    self.postMessage({ module } satisfies Compiled);
+    core = await instantiate(module);
+  } else if ('module' in data) {
     core = await instantiate(data.module);
   } else if ('drop' in data) {
     const at = waiting.findIndex((question) => question.id === data.drop);

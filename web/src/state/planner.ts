@@ -73,20 +73,26 @@ async function verdict(request: Request): Promise<void> {
   const answers = get().asked;
   try {
     const key = JSON.stringify(request.model);
-    const inspecting = key === modelKey ? undefined : ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
-    const clamped = clamp && inspecting ? cut(request, await inspecting) : request;
-    clamp = false;
-    if (clamped !== request && get().request === request) set({ request: (request = clamped) });
-    const planning = ask<Plan>('verdict', { ...planned(request), levers: false });
-    const inspected = await inspecting;
-    const plan = await planning;
-    if (inspected) {
-      modelKey = key;
-      set({ inspect: inspected.error ? undefined : inspected, sizes: {} });
-      sizesKey = '';
+    const inspect = () => ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
+    const known = key === modelKey;
+    let inspected: Answer<Inspect> | undefined;
+    if (clamp && !known) {
+      const clamped = cut(request, (inspected = await inspect()));
+      if (clamped !== request && get().request === request) set({ request: (request = clamped) });
     }
+    clamp = false;
+    // The verdict does not wait for the facts about the model.
+    const planning = ask<Plan>('verdict', { ...planned(request), levers: false });
+    const inspecting = known ? undefined : (inspected ?? inspect());
+    const plan = await planning;
     set(plan.error ? { error: plan.error, plan: undefined, ready: true, answers } : { plan, error: undefined, ready: true, answers });
     if (!plan.error) performance.mark('vramwise:verdict');
+    if (inspecting) {
+      const facts = await inspecting;
+      modelKey = key;
+      set({ inspect: facts.error ? undefined : facts, sizes: {} });
+      sizesKey = '';
+    }
   } catch (error) {
     set({ error: { code: 'internal', message: String(error) }, plan: undefined, ready: true, answers });
   }
@@ -140,11 +146,11 @@ async function pictures(request: Request, signal: AbortSignal): Promise<void> {
   const limit = inspect?.inspect.max_positions ?? 0;
   const end = curveEnd(request, plan?.longest_sequence_tokens ?? 0, limit);
   const axes = mapAxes(request, limit);
-  const [row, map] = await Promise.all([
-    askGrid(request, curveAxis(end), [usersOf(request)], false, signal),
-    askGrid(request, axes.contexts, axes.users, true, signal),
-  ]);
-  done('pictures', { curve: row?.cells[0]?.map((cell, i) => ({ tokens: row.contexts[i]!, totals: cell.need })), map });
+  // One after the other, so that each is drawn when it is there and the second can still be given up.
+  const row = await askGrid(request, curveAxis(end), [usersOf(request)], false, signal);
+  set({ curve: row?.cells[0]?.map((cell, i) => ({ tokens: row.contexts[i]!, totals: cell.need })) });
+  const map = await askGrid(request, axes.contexts, axes.users, true, signal);
+  done('pictures', { map });
   performance.mark('vramwise:pictures');
   await formatSizes(request, signal);
 }
