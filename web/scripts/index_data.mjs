@@ -3,6 +3,7 @@
 //
 //   {models: [[id, family, parameters, active, cache bytes per token, stored format], …],
 //    gpus:   [[id, name, group, GB], …],
+//    workloads: [[id, name], …],
 //    engines: {vllm: {releases: […], options: [[name, flag, type, choices, part, default, effect, until], …]}, …}}
 //
 // index_data.mjs WASM OUT
@@ -99,7 +100,8 @@ function engines() {
 
 const [wasm, out] = process.argv.slice(2);
 const { handle } = await load(wasm);
-const index = { models: models(handle), gpus: gpus(), engines: engines() };
+const workloads = files('workloads').map((file) => read(`workloads/${file}`)).map(({ id, name }) => [id, name]);
+const index = { models: models(handle), gpus: gpus(), workloads, engines: engines() };
 writeFileSync(out, JSON.stringify(index));
 console.log(`${basename(out)}: ${index.models.length} models, ${index.gpus.length} cards, ` +
   `${Object.values(index.engines).reduce((sum, engine) => sum + engine.options.length, 0)} options`);

@@ -2,7 +2,7 @@
 import './styles/index.css';
 import { render } from 'preact';
 import { App } from './app';
-import { block } from './core/bytes';
+import { block, packedBlock } from './core/bytes';
 import { askText, start } from './core/client';
 import { openLink, setTheme } from './state/actions';
 import { loadIndex } from './state/catalog';
@@ -10,13 +10,15 @@ import { listenToKeys } from './state/keys';
 import { change } from './state/planner';
 import { PRESETS } from './state/presets';
 import { get, set } from './state/store';
+import { contract } from './state/traffic';
 
 /** What takes long (cards, models) must not stand before the next verdict. */
 const script = (request: { ask?: string }) => askText(request.ask === 'gpus' || request.ask === 'models' ? 'search' : 'verdict', request);
 
 async function main(): Promise<void> {
-  // The core is unpacked and compiled beside everything else.
-  start(block('core-data'), document.getElementById('worker-text')?.textContent ?? '');
+  performance.mark('vramwise:script');
+  // A worker unpacks and compiles the core while the form is drawn.
+  start(packedBlock('core-data'), document.getElementById('worker-text')?.textContent ?? '');
   set({ theme: (document.documentElement.dataset.choice as 'system' | 'light' | 'dark') ?? 'system' });
   const index = await block('index-data');
   loadIndex(new TextDecoder().decode(index));
@@ -29,7 +31,7 @@ async function main(): Promise<void> {
   performance.mark('vramwise:drawn');
   // For scripts and for the console: the same core, asked directly.
   Object.assign(globalThis, {
-    vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get },
+    vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get, request: () => { const { request, recording } = get(); return request && contract(request, recording?.text); } },
   });
   listenToKeys();
   addEventListener('hashchange', () => void openLink(location.hash));

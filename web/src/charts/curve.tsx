@@ -16,6 +16,8 @@ interface Props {
   longest: number;
   limitWord: string;
   cards: Card[];
+  /** What the simulated load holds at p50 and at p99 of the time, and the length that 99 % of its requests justify. */
+  traffic: { low: number; high: number; length: number | undefined } | undefined;
   onTake(tokens: number): void;
 }
 
@@ -88,7 +90,7 @@ function layout(width: number, { points, limit }: Pick<Props, 'points' | 'limit'
   return { height, left, right, bottom, top, wide: width - left - right, tall: height - bottom - top, max };
 }
 
-function Drawing({ points, limit, longest, limitWord, cards, width, here, bytes }: Props & { width: number; here: number; bytes: number }) {
+function Drawing({ points, limit, longest, limitWord, cards, traffic, width, here, bytes }: Props & { width: number; here: number; bytes: number }) {
   const { height, left, right, bottom, top, wide, tall, max } = layout(width, { points, limit });
   const end = points.at(-1)!.tokens;
   const X = (tokens: number) => left + (wide * tokens) / end;
@@ -129,6 +131,7 @@ function Drawing({ points, limit, longest, limitWord, cards, width, here, bytes 
         <path d={`M${points.map((p) => xy(p.tokens, p.totals.total_high_bytes ?? total(p))).join('L')}`} fill="none" stroke="var(--text)" stroke-dasharray="3 3" />
         <path d={`M${points.map((p) => xy(p.tokens, total(p))).join('L')}`} fill="none" stroke="var(--text)" stroke-width="2" />
       </g>
+      {traffic && <TrafficBand {...traffic} left={left} wide={wide} bottom={top + tall} x={traffic.length === undefined || traffic.length > end ? undefined : X(traffic.length)} y={Y} />}
       {right > 40 && cards.filter((card) => Math.abs(card.total - limit) > max * 0.055 && card.total < max * 0.97).map((card, i, shown) => {
         const y = Y(card.total);
         if (i > 0 && Math.abs(Y(shown[i - 1]!.total) - y) < 13) return null;
@@ -155,5 +158,20 @@ function Drawing({ points, limit, longest, limitWord, cards, width, here, bytes 
       <path d={`M${X(here).toFixed(1)} ${top}V${height - bottom}`} stroke="var(--text)" stroke-width="1.25" />
       <circle cx={X(here)} cy={Math.max(top, Y(bytes))} r="5" fill="var(--text)" stroke="var(--surface)" stroke-width="2" />
     </svg>
+  );
+}
+
+/** Between what the load holds half of the time and what it holds 99 % of it: the worst case is rarely reached. */
+function TrafficBand({ low, high, left, wide, bottom, x, y }: { low: number; high: number; left: number; wide: number; bottom: number; x: number | undefined; y(bytes: number): number }) {
+  const [top, base] = [y(high), y(low)];
+  const label = 'traffic, p50 to p99';
+  return (
+    <g class="traffic-band">
+      <rect x={left} y={top.toFixed(1)} width={Math.max(0, wide)} height={Math.max(2, base - top).toFixed(1)} fill="var(--text)" fill-opacity=".18" />
+      <path d={`M${left} ${top.toFixed(1)}h${wide}M${left} ${base.toFixed(1)}h${wide}`} stroke="var(--text)" stroke-dasharray="1 3" />
+      <rect x={left + wide - textWidth(label, 11.5) - 6} y={base + 3} width={textWidth(label, 11.5) + 4} height="16" rx="2" fill="var(--surface)" />
+      <text x={left + wide - 4} y={base + 15} font-size="11.5" fill="var(--text)" text-anchor="end">{label}</text>
+      {x !== undefined && <path d={`M${x.toFixed(1)} ${bottom - 7}v7M${(x - 4).toFixed(1)} ${bottom - 7}h8`} stroke="var(--text)" stroke-width="2" />}
+    </g>
   );
 }

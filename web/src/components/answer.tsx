@@ -17,6 +17,7 @@ import { Pinned } from './pinned';
 import { Segmented } from './segmented';
 import { Empty, Loading, Message, Starting } from './states';
 import { Verdict } from './verdict';
+import { TrafficAnswer } from './traffic';
 import { Verification } from './verification';
 
 export function Answer() {
@@ -50,6 +51,7 @@ function Planned({ plan, request }: { plan: Plan; request: Request }) {
       <Limits plan={plan} request={request} />
       <Verification />
       <Levers plan={plan} />
+      <TrafficAnswer />
       <Ledger plan={plan} />
       <Pictures plan={plan} request={request} />
       <Cards plan={plan} request={request} />

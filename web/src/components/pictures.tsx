@@ -1,34 +1,23 @@
 // Curve and map side by side, each with a table of the same numbers.
-import { useState } from 'preact/hooks';
-import type { ComponentChildren } from 'preact';
 import { Curve } from '../charts/curve';
 import { FitsMap, holds } from '../charts/map';
 import type { Grid } from '../core/grid';
-import { fullest, limitOf } from '../core/pictures';
-import type { Plan, Request } from '../core/types';
+import { fullest, limitOf, need } from '../core/pictures';
+import type { Plan, Request, Simulated } from '../core/types';
 import { edit } from '../state/actions';
 import { gpuShort } from '../state/catalog';
 import { contextOf, countOf, usersOf, withContext, withUsers } from '../state/request';
 import { use, type CurvePoint } from '../state/store';
+import { asksForTraffic } from '../state/traffic';
 import { gib1, grouped, short, signed, tokens } from '../text/format';
+import { Figure } from './figure';
 import { PARTS, Swatch } from './icons';
-
-function Figure({ id, title, picture, table, legend }: { id: string; title: string; picture: ComponentChildren; table: ComponentChildren; legend: ComponentChildren }) {
-  const [asTable, setAsTable] = useState(false);
-  return (
-    <section aria-labelledby={`h-${id}`}>
-      <div class="sech">
-        <h2 id={`h-${id}`}>{title}</h2>
-        <div class="end"><button class="btn sm" aria-pressed={asTable} aria-label={`${title} as a table`} data-table={id} onClick={() => setAsTable(!asTable)}>Table</button></div>
-      </div>
-      <figure class="ch">{asTable ? <div class="tbl scroll" tabIndex={0} role="region" aria-label={`${title}, table`}>{table}</div> : <>{picture}<div class="key">{legend}</div></>}</figure>
-    </section>
-  );
-}
 
 export function Pictures({ plan, request }: { plan: Plan; request: Request }) {
   const points = use((state) => state.curve);
   const grid = use((state) => state.map);
+  const simulated = use((state) => state.load?.answered);
+  const traffic = simulated && asksForTraffic(request) ? band(plan, simulated) : undefined;
   const limit = limitOf(plan);
   const users = usersOf(request);
   const several = countOf(request) > 1;
@@ -39,11 +28,11 @@ export function Pictures({ plan, request }: { plan: Plan; request: Request }) {
         id="curve" title="Memory against context"
         picture={points?.length ? (
           <Curve points={points} limit={limit} context={contextOf(request)} longest={plan.longest_sequence_tokens ?? 0}
-            limitWord={plan.primary_reading === 'reserve' ? 'for the load' : 'usable'} cards={grid?.cards ?? []}
+            limitWord={plan.primary_reading === 'reserve' ? 'for the load' : 'usable'} cards={grid?.cards ?? []} traffic={traffic}
             onTake={(value) => edit((current) => withContext(current, value))} />
         ) : <Waiting />}
         table={points && <CurveTable points={points} limit={limit} />}
-        legend={<>{PARTS.map((part) => <span key={part.key}><Swatch part={part.key} />{part.name}</span>)}<span><svg width="18" height="8" aria-hidden="true"><path d="M0 4h18" stroke="var(--text)" stroke-dasharray="3 3" /></svg>high estimate</span></>}
+        legend={<>{PARTS.map((part) => <span key={part.key}><Swatch part={part.key} />{part.name}</span>)}<span><svg width="18" height="8" aria-hidden="true"><path d="M0 4h18" stroke="var(--text)" stroke-dasharray="3 3" /></svg>high estimate</span>{traffic && <span>T: 99 % of requests are shorter</span>}</>}
       />
       <Figure
         id="map" title="Context × users"
@@ -56,6 +45,15 @@ export function Pictures({ plan, request }: { plan: Plan; request: Request }) {
       />
     </div>
   );
+}
+
+/** The load's shares of the pool, on the plan's own scale: above what does not move with the load. */
+function band(plan: Plan, simulated: Simulated) {
+  const needed = need(plan);
+  const fixed = needed.total_bytes - needed.kv_cache_bytes;
+  const pool = plan.primary_reading === 'reserve' ? plan.readings.reserve.kv_cache_bytes : needed.kv_cache_bytes;
+  const { p50, p99 } = simulated.occupancy;
+  return { low: fixed + p50 * pool, high: fixed + p99 * pool, length: simulated.lengths.max_sequence_tokens_p99 };
 }
 
 const Waiting = () => <div class="waiting" aria-busy="true" />;

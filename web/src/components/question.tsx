@@ -15,6 +15,7 @@ import { ModelSearch } from './model_search';
 import { Segmented } from './segmented';
 import { Slider } from './slider';
 import { Term } from './term';
+import { TrafficFields } from './traffic_fields';
 
 export function Question() {
   const request = use((state) => state.request);
@@ -256,6 +257,7 @@ function LoadFields({ request }: { request: Request }) {
             onChange={(value) => edit((current) => form.cacheOptions.reduce((next, name) => withOption(next, name, value || null), current))} />
         </div>
       )}
+      <TrafficFields request={request} />
       <EngineOptions request={request} effective={plan?.engine.options} />
     </div>
   );

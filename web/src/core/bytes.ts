@@ -15,17 +15,30 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+// One chunk in: a Blob's stream would hand the bytes over in many small ones, each with its own turn.
+const chunk = (bytes: Uint8Array<ArrayBuffer>) => new ReadableStream<Uint8Array<ArrayBuffer>>({
+  start(controller) {
+    controller.enqueue(bytes);
+    controller.close();
+  },
+});
+
+export const unpacked = (bytes: Uint8Array<ArrayBuffer>) =>
+  chunk(bytes).pipeThrough(new DecompressionStream('deflate-raw') as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
+
 async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformStream): Promise<Uint8Array<ArrayBuffer>> {
-  const piped = new Blob([bytes]).stream().pipeThrough(stream as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
+  const piped = chunk(bytes).pipeThrough(stream as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
   return new Uint8Array(await new Response(piped).arrayBuffer());
 }
 
 export const inflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new DecompressionStream('deflate-raw'));
 export const deflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new CompressionStream('deflate-raw'));
 
-/** The bytes of a data block <script type="application/octet-stream" id="…">. */
-export async function block(id: string): Promise<Uint8Array<ArrayBuffer>> {
+/** A data block <script type="application/octet-stream" id="…">, as it stands in the page. */
+export function packedBlock(id: string): string {
   const text = document.getElementById(id)?.textContent?.trim();
   if (!text) throw new Error(`the page is incomplete: data block ${id} is missing`);
-  return inflate(fromBase64(text));
+  return text;
 }
+
+export const block = (id: string) => inflate(fromBase64(packedBlock(id)));

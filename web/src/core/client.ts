@@ -2,12 +2,14 @@
 //   verdict   what is shown at once (a plan without the search for changes)
 //   pictures  curve, map, bars of other cards
 //   search    changes, cards, prices
+//   load      a simulated load: seconds of work, so giving up ends the worker itself
 // Each lane is a worker; where a worker cannot start, the main thread answers.
+import { fromBase64 } from './bytes';
 import type { Answer } from './types';
-import { instantiate, type Core, type Part } from './module';
-import type { FromWorker, Question, ToWorker } from './worker';
+import { compile, complete, instantiate, type Core, type Part } from './module';
+import type { Compiled, FromWorker, Question, ToWorker } from './worker';
 
-export type Lane = 'verdict' | 'pictures' | 'search';
+export type Lane = 'verdict' | 'pictures' | 'search' | 'load';
 export class Dropped extends Error {}
 
 interface Waiting {
@@ -20,7 +22,10 @@ interface Line {
   drop(id: number): void;
 }
 
-let module: Promise<WebAssembly.Module>;
+// Resolved by the first lane; by the main thread where that cannot start.
+let takeModule: (module: WebAssembly.Module | Promise<WebAssembly.Module>) => void;
+const module = new Promise<WebAssembly.Module>((resolve) => { takeModule = resolve; });
+let packed = '';
 let workerText = '';
 let number = 0;
 const waiting = new Map<number, Waiting>();
@@ -29,9 +34,11 @@ const lines = new Map<Lane, Line>();
 /** How long the core itself took for the last answer of a lane, in milliseconds. */
 export const lastTook: Partial<Record<Lane, number>> = {};
 
-export function start(wasm: Promise<Uint8Array<ArrayBuffer>>, worker: string): void {
-  module = wasm.then((bytes) => WebAssembly.compile(bytes));
+/** `core`: the packed module. The first lane starts at once, unpacks and compiles it beside the page. */
+export function start(core: string, worker: string): void {
+  packed = core;
   workerText = worker;
+  line('verdict');
 }
 
 function settle(lane: Lane, { id, answer, failure, ms }: FromWorker): void {
@@ -45,17 +52,23 @@ function settle(lane: Lane, { id, answer, failure, ms }: FromWorker): void {
 function workerLine(lane: Lane, url: string): Line {
   const worker = new Worker(url, { name: lane });
   const send = (message: ToWorker) => worker.postMessage(message);
-  worker.onmessage = ({ data }: MessageEvent<FromWorker>) => settle(lane, data);
+  worker.onmessage = ({ data }: MessageEvent<FromWorker | Compiled>) => {
+    if (!('module' in data)) return settle(lane, data);
+    performance.mark('vramwise:compiled');
+    takeModule(data.module);
+  };
   worker.onerror = (event) => {
     event.preventDefault();
     // It could not start or died: the main thread takes over, with what is still unanswered.
     worker.terminate();
+    if (lane === 'verdict') takeModule(compile(fromBase64(packed)));
     const line = mainLine(lane);
     lines.set(lane, line);
     for (const question of sent.values()) line.post(question);
   };
   const sent = new Map<number, Question>();
-  void module.then((compiled) => send({ module: compiled }));
+  if (lane === 'verdict') send({ packed });
+  else void module.then((compiled) => send({ module: compiled }));
   return {
     post(question) {
       for (const id of sent.keys()) if (!waiting.has(id)) sent.delete(id);
@@ -64,7 +77,12 @@ function workerLine(lane: Lane, url: string): Line {
     },
     drop(id) {
       sent.delete(id);
-      send({ drop: id });
+      if (lane === 'load') {
+        worker.terminate();
+        lines.delete(lane);
+      } else {
+        send({ drop: id });
+      }
     },
   };
 }
@@ -73,13 +91,13 @@ let mainCore: Promise<Core> | undefined;
 function mainLine(lane: Lane): Line {
   mainCore ??= module.then(instantiate);
   return {
-    async post({ id, request, parts }) {
+    async post({ id, request, parts, recording }) {
       const core = await mainCore!;
       await new Promise((resume) => setTimeout(resume));
       if (!waiting.has(id)) return;
       const started = performance.now();
       try {
-        settle(lane, { id, answer: core.handle(request, parts), ms: performance.now() - started });
+        settle(lane, { id, answer: core.handle(complete({ request, ...(recording !== undefined && { recording }) }), parts), ms: performance.now() - started });
       } catch (error) {
         settle(lane, { id, failure: String(error), ms: performance.now() - started });
       }
@@ -96,6 +114,7 @@ function line(lane: Lane): Line {
       workerUrl ??= URL.createObjectURL(new Blob([workerText], { type: 'text/javascript' }));
       found = workerLine(lane, workerUrl);
     } catch {
+      if (lane === 'verdict') takeModule(compile(fromBase64(packed)));
       found = mainLine(lane);
     }
     lines.set(lane, found);
@@ -103,13 +122,32 @@ function line(lane: Lane): Line {
   return found;
 }
 
+// The core answers the same question always the same: going back is free. Files and recordings are left out,
+// their text is no part of the key; so is what is too long to be worth keeping.
+const MOST_KEPT = 256;
+const LONGEST_KEPT = 1 << 18;
+const kept = new Map<string, string>();
+
+function keep(request: string, answer: string): void {
+  if (answer.length > LONGEST_KEPT) return;
+  kept.set(request, answer);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+}
+
 /** The answer as text, exactly as the core gave it. Rejects with Dropped once `signal` fires. */
-export function askText(lane: Lane, request: object, signal?: AbortSignal, parts?: Part[]): Promise<string> {
+export function askText(lane: Lane, question: object, signal?: AbortSignal, parts?: Part[], recording?: string): Promise<string> {
   const id = ++number;
+  const request = JSON.stringify(question);
+  const whole = !parts && recording === undefined;
   return new Promise<string>((resolve, reject) => {
     if (signal?.aborted) return reject(new Dropped());
-    waiting.set(id, { resolve, reject });
-    line(lane).post({ id, request: JSON.stringify(request), ...(parts && { parts }) });
+    const known = whole ? kept.get(request) : undefined;
+    if (known !== undefined) {
+      keep(request, known);
+      return resolve(known);
+    }
+    waiting.set(id, { resolve: whole ? (answer) => (keep(request, answer), resolve(answer)) : resolve, reject });
+    line(lane).post({ id, request, ...(parts && { parts }), ...(recording !== undefined && { recording }) });
     signal?.addEventListener('abort', () => {
       if (!waiting.delete(id)) return;
       line(lane).drop(id);
@@ -118,6 +156,6 @@ export function askText(lane: Lane, request: object, signal?: AbortSignal, parts
   });
 }
 
-export async function ask<T>(lane: Lane, request: object, signal?: AbortSignal, parts?: Part[]): Promise<Answer<T>> {
-  return JSON.parse(await askText(lane, request, signal, parts)) as Answer<T>;
+export async function ask<T>(lane: Lane, question: object, signal?: AbortSignal, parts?: Part[], recording?: string): Promise<Answer<T>> {
+  return JSON.parse(await askText(lane, question, signal, parts, recording)) as Answer<T>;
 }

@@ -3,6 +3,8 @@
 //
 //   alloc(n) → copy the request in → handle(request, n) → [length, answer] → free
 
+import { unpacked } from './bytes';
+
 interface Exports {
   memory: WebAssembly.Memory;
   _initialize?: () => void;
@@ -19,12 +21,27 @@ export interface Part {
   bytes: Uint8Array;
 }
 
+/** Puts the text of workload.trace into a request. */
+export function complete({ request, recording }: { request: string; recording?: string }): string {
+  if (recording === undefined) return request;
+  const question = JSON.parse(request) as { workload: { trace?: object } };
+  question.workload.trace = { ...question.workload.trace, text: recording };
+  return JSON.stringify(question);
+}
+
 export interface Core {
   handle(request: string, parts?: readonly Part[]): string;
 }
 
 // include/vramwise/vramwise.h: uint64 offset, pointer, uint32 size, uint32 blob; 8-aligned.
 const PART_BYTES = 24;
+
+/** Deflated bytes of the module; compiled while they are still being unpacked. */
+export async function compile(packed: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> {
+  const stream = unpacked(packed);
+  if (!('compileStreaming' in WebAssembly)) return WebAssembly.compile(await new Response(stream).arrayBuffer());
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { 'content-type': 'application/wasm' } }));
+}
 
 /** Every import answers "not there" (ENOSYS 52) or does nothing; proc_exit is a trap. */
 function wasi(module: WebAssembly.Module, memory: () => WebAssembly.Memory): WebAssembly.Imports {

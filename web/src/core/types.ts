@@ -38,6 +38,17 @@ export interface Workload {
   concurrency?: number;
 }
 
+/** What people send, when, and what they are promised: what ask "simulate" takes beside the plan's question. */
+export interface Traffic {
+  /** workload.lengths; absent: every user holds a full context. */
+  lengths?: JsonObject;
+  /** workload.trace without its text, which is no part of a link. */
+  trace?: { name: string; columns?: { prompt: string; output: string; arrival?: string } };
+  arrivals?: JsonObject;
+  slo?: { ttft_seconds?: number; tpot_seconds?: number; quantile?: number };
+  price_per_hour?: number;
+}
+
 /** A question as the page keeps it: always complete enough to be planned. */
 export interface Request {
   schema_version: 1;
@@ -46,6 +57,8 @@ export interface Request {
   engine: Engine;
   hardware: Hardware;
   workload: Workload;
+  /** Kept apart from what is planned; state/traffic.ts puts it into the contract's places. */
+  traffic?: Traffic;
 }
 
 export interface Totals {
@@ -203,6 +216,37 @@ export interface Launch {
   removed?: Json[];
   errors?: Json[];
   warnings?: Json[];
+}
+
+interface Spread {
+  mean: number;
+  p50: number;
+  p95: number;
+  p99: number;
+}
+
+/** Answer of ask "simulate". Shares are of the cache pool, or of the requests. */
+export interface Simulated {
+  answer: string;
+  limited_by: string;
+  caveat?: string;
+  lengths: { name: string; source?: string; note?: string; prompt: Spread; output: Spread; total: Spread & { most: number }; max_sequence_tokens_p99?: number };
+  load: { kind: string; users?: number; rate_per_second?: number; load?: number; saturation_rate_per_second: number };
+  users: { p50: number; p95: number; p99: number; worst_case?: number; worst_case_tokens?: number; worst_case_at_p99_length?: number; limited_by?: string };
+  goodput?: { rate_per_second: number; low: number; high: number };
+  occupancy: { mean: number; p50: number; p95: number; p99: number; peak: number };
+  timeline: { seconds_per_point: number; mean: number[]; low: number[]; high: number[]; waiting: number[] };
+  mean_running: number;
+  waiting: { share: number; causes: Record<'memory' | 'sequences' | 'budget', number>; queue_seconds: Spread };
+  preemptions_per_1000: number;
+  ttft_seconds: Spread;
+  inter_token_seconds: Spread;
+  tpot_seconds: Spread;
+  throughput: { requests_per_second: number; output_tokens_per_second: number };
+  meets?: boolean;
+  slo?: { ttft_seconds?: number; tpot_seconds?: number; quantile: number; share: number; ttft_share?: number; tpot_share?: number };
+  cost?: { usd_per_hour: number; offer?: string; price_date?: string; usd_per_million_output_tokens: number; low: number; high: number; usd_per_million_tokens: number };
+  run: { requests: number; steps: number; replications: number; seed: number };
 }
 
 export type Answer<T> = ({ error?: undefined } & T) | { error: CoreError };

@@ -1,13 +1,20 @@
-// A lane: one core in a worker of its own. First message: the compiled module. Then questions; each is
-// answered in order, and one that was given up before its turn is left out.
-import { instantiate, type Core, type Part } from './module';
+// A lane: one core in a worker of its own. First message: the module, compiled or (for the first lane) packed as
+// it stands in the page; that lane hands the compiled one back for the others. Then questions; each is answered
+// in order, and one that was given up before its turn is left out.
+import { fromBase64 } from './bytes';
+import { compile, complete, instantiate, type Core, type Part } from './module';
 
 export interface Question {
   id: number;
   request: string;
   parts?: Part[];
+  /** Text of workload.trace: put into the request here, so that a long one never holds up the page. */
+  recording?: string;
 }
-export type ToWorker = { module: WebAssembly.Module } | { ask: Question } | { drop: number };
+export type ToWorker = { packed: string } | { module: WebAssembly.Module } | { ask: Question } | { drop: number };
+export interface Compiled {
+  module: WebAssembly.Module;
+}
 export interface FromWorker {
   id: number;
   answer?: string;
@@ -34,7 +41,7 @@ turn.port1.onmessage = () => {
     const started = performance.now();
     const reply: FromWorker = { id: question.id, ms: 0 };
     try {
-      reply.answer = core.handle(question.request, question.parts);
+      reply.answer = core.handle(complete(question), question.parts);
     } catch (error) {
       reply.failure = String(error);
     }
@@ -45,7 +52,11 @@ turn.port1.onmessage = () => {
 };
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
-  if ('module' in data) {
+  if ('packed' in data) {
+    const module = await compile(fromBase64(data.packed));
+    self.postMessage({ module } satisfies Compiled);
+    core = await instantiate(module);
+  } else if ('module' in data) {
     core = await instantiate(data.module);
   } else if ('drop' in data) {
     const at = waiting.findIndex((question) => question.id === data.drop);

@@ -32,11 +32,14 @@ export interface OptionEntry {
 type RawIndex = {
   models: [string, string, number, number, number, string][];
   gpus: [string, string, string, number][];
+  workloads: [string, string][];
   engines: Record<string, { options: [string, string, string, string[] | 0, string, string, string, string | 0][] }>;
 };
 
 export let models: ModelEntry[] = [];
 export let gpus: GpuEntry[] = [];
+/** Distributions of lengths: id and name. */
+export let workloads: [string, string][] = [];
 const options = new Map<string, OptionEntry[]>();
 let raw: RawIndex['engines'] = {};
 
@@ -45,6 +48,7 @@ export function loadIndex(text: string): void {
   models = index.models.map(([id, family, parameters, active, cacheBytesPerToken, format]) =>
     ({ id, family, parameters, active, cacheBytesPerToken, format }));
   gpus = index.gpus.map(([id, name, group, gb]) => ({ id, name, group, gb }));
+  workloads = index.workloads;
   raw = index.engines;
   options.clear();
 }

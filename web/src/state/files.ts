@@ -2,15 +2,19 @@
 // what it made of them becomes the question's model.
 import { ask } from '../core/client';
 import type { Part } from '../core/module';
+import { takeRecording } from './recording';
 import type { CoreError, Model } from '../core/types';
 import { emptyRequest, toast } from './actions';
 import { kindOf, takePaste } from './paste';
 import { changeModel } from './planner';
 import { withModel } from './request';
 import { get, set } from './store';
+import { size } from '../text/format';
 
 // A text of this size is a log or a config; model files are larger or say so by their name.
 const MOST_TEXT = 4 << 20;
+// A longer recording is for `vramwise simulate`, which reads it piece by piece.
+const MOST_RECORDING = 64 << 20;
 // More than any header: a core that asks on and on is stopped.
 const MOST_ROUNDS = 64;
 
@@ -21,12 +25,21 @@ export function stopReading(): void {
   set({ file: undefined });
 }
 
-export async function openFiles(list: Iterable<File>): Promise<void> {
+/** `recording`: picked as a recording of requests, whatever its name. */
+export async function openFiles(list: Iterable<File>, recording = false): Promise<void> {
   const files = [...list].filter((file) => file.size > 0 || file.name.endsWith('.json'));
   if (files.length === 0) return;
   const turn = ++reading;
   const first = files[0]!;
   try {
+    if (files.length === 1 && (recording || /\.(csv|tsv|jsonl|ndjson)$/i.test(first.name))) {
+      if (first.size > MOST_RECORDING) {
+        set({ file: undefined, error: tooLarge(first, MOST_RECORDING, 'cut it, or give it to the command line: vramwise simulate MODEL --lengths FILE'), plan: undefined });
+        return;
+      }
+      toast(takeRecording(first.name, await first.text()));
+      return;
+    }
     if (files.length === 1 && /\.(log|txt|out|sh|ya?ml|service)$/i.test(first.name) && first.size <= MOST_TEXT) {
       toast(await takePaste(await first.text()));
       return;
@@ -34,7 +47,12 @@ export async function openFiles(list: Iterable<File>): Promise<void> {
     // A request that this page saved comes back the same way.
     if (files.length === 1 && /\.json$/i.test(first.name) && first.size <= MOST_TEXT) {
       const text = await first.text();
-      if (kindOf(text) === 'request') {
+      const kind = kindOf(text);
+      if (kind === 'trace') {
+        toast(takeRecording(first.name, text));
+        return;
+      }
+      if (kind === 'request') {
         toast(await takePaste(text));
         return;
       }
@@ -52,6 +70,10 @@ export async function openFiles(list: Iterable<File>): Promise<void> {
     set({ file: undefined, error: { code: 'invalid_input', message: `${first.name} could not be read: ${String(error)}`, hints: ['it may have been moved or changed since it was picked'] } });
   }
 }
+
+const tooLarge = (file: File, most: number, help: string): CoreError => ({
+  code: 'too_large', message: `${file.name} is ${size(file.size)}; this page takes ${size(most)} of such a file`, hints: [help],
+});
 
 type Header = { model: Model; error?: undefined } | { error: CoreError };
 type Reply = { need?: { blob: number; offset: number; bytes: number }; header?: { model: Model }; error?: CoreError };

@@ -1,13 +1,14 @@
 // The request in the address: "#v1." + base64url of the deflated JSON.
 import { deflate, fromBase64, inflate, toBase64 } from '../core/bytes';
-import type { Request } from '../core/types';
+import type { JsonObject, Request } from '../core/types';
+import { contract, trafficOf } from './traffic';
 
 const PREFIX = '#v1.';
 // A header of a large GGUF is some 60 KB; what is longer than this was not written by this page.
 const LONGEST = 2_000_000;
 
 export async function toHash(request: Request): Promise<string> {
-  const { schema_version: _, ...rest } = request;
+  const { schema_version: _, ...rest } = contract(request);
   const bytes = new TextEncoder().encode(JSON.stringify(rest));
   const packed = await deflate(bytes as Uint8Array<ArrayBuffer>);
   return PREFIX + toBase64(packed).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
@@ -31,6 +32,7 @@ export function checked(value: unknown): Request {
   const count = (x: unknown) => (typeof x === 'number' && Number.isSafeInteger(x) && x > 0 ? x : undefined);
   const load = isObject(workload) ? workload : {};
   const tokens = count(load.sequence_tokens) ?? 4096;
+  const traffic = trafficOf(value as JsonObject);
   return {
     schema_version: 1,
     model: model as Request['model'],
@@ -38,5 +40,6 @@ export function checked(value: unknown): Request {
     engine: { ...(isObject(engine) ? engine : {}), name } as Request['engine'],
     hardware: isObject(hardware) ? (hardware as Request['hardware']) : { gpu: 'h100-sxm', count: 1 },
     workload: { sequence_tokens: tokens, concurrency: count(load.concurrency) ?? 1 },
+    ...(traffic && { traffic }),
   };
 }

@@ -42,3 +42,13 @@ describe('a launch line', () => {
     expect(request.workload.concurrency).toBe(3);
   });
 });
+
+test('recordings of requests are told by their columns', () => {
+  for (const text of [
+    'arrival_seconds,prompt_tokens,output_tokens\n0,20,30\n', 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03,4808,10\n',
+    'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n',
+    '{"timestamp": 0, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1]}\n{"timestamp": 0, "input_length": 7322, "output_length": 490, "hash_ids": [0]}\n',
+    '{"date": "20250101", "input_lens": [1, 2], "output_lens": [3, 4]}',
+  ]) expect(kindOf(text)).toBe('trace');
+  expect(kindOf('vllm serve a/b --max-model-len 4096 # prompt_tokens')).toBe('line');
+});

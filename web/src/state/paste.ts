@@ -7,18 +7,25 @@ import { emptyRequest } from './actions';
 import { engineForm, takesGguf } from './engines';
 import { checked } from './link';
 import { change, changeModel } from './planner';
+import { takeRecording } from './recording';
 import { withModel } from './request';
 import { get, set, type Verified } from './store';
 
-export const UNDERSTOOD = 'A launch line, a config.json, a startup log or an out-of-memory traceback.';
+export const UNDERSTOOD = 'A launch line, a config.json, a startup log, an out-of-memory traceback or a recording of requests.';
 
-export type Kind = 'nothing' | 'config' | 'request' | 'json' | 'log' | 'line';
+export type Kind = 'nothing' | 'trace' | 'config' | 'request' | 'json' | 'log' | 'line';
 
 const LOG = /Traceback \(most recent call last\)|OutOfMemoryError|out of memory|KV cache (size|memory)|buffer size\s*=|load_tensors:|llm_load_tensors|Memory pool end|Loading safetensors|gpu_worker|^\S*\s*(INFO|WARNING|ERROR)\s/m;
+
+// Columns and members of the recordings that docs/workload.md lists, in the first line.
+const TRACE = /\b(prompt_tokens|output_tokens|ContextTokens|GeneratedTokens|Request tokens|input_length|input_lens)\b/;
 
 export function kindOf(text: string): Kind {
   const clean = text.trim();
   if (clean === '') return 'nothing';
+  const end = clean.indexOf('\n');
+  const first = clean.slice(0, end < 0 ? 4096 : Math.min(end, 4096));
+  if (TRACE.test(first) && (clean.startsWith('{') || /[,;\t]/.test(first)) && !/"(model|schema_version)"/.test(first)) return 'trace';
   if (clean.startsWith('{')) {
     try {
       const value = JSON.parse(clean) as JsonObject;
@@ -36,6 +43,7 @@ export async function takePaste(text: string): Promise<string> {
   const clean = text.trim();
   switch (kindOf(clean)) {
     case 'nothing': return UNDERSTOOD;
+    case 'trace': return takeRecording('pasted recording', text);
     case 'config': {
       changeModel(withModel(get().request ?? emptyRequest(), { config: JSON.parse(clean) as JsonObject }));
       return 'Read as a config.json.';

@@ -7,6 +7,8 @@ import { curveAxis, curveEnd, fullest, limitOf, mapAxes, need } from '../core/pi
 import type { Answer, GpuChoice, Inspect, Plan, Request } from '../core/types';
 import { engineForm } from './engines';
 import { gpus } from './catalog';
+import { clearSimulation, simulate } from './simulate';
+import { contract, planned } from './traffic';
 import { toHash } from './link';
 import { contextOf, merge, usersOf, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
@@ -20,6 +22,7 @@ const SHOWN_CARDS = 14;
 // Milliseconds of rest before the longer searches start: while a slider moves they would only be given up.
 const CHANGES_AFTER = 60;
 const CARDS_AFTER = 350;
+const LOAD_AFTER = 150;
 
 const pause = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
@@ -70,20 +73,26 @@ async function verdict(request: Request): Promise<void> {
   const answers = get().asked;
   try {
     const key = JSON.stringify(request.model);
-    const inspecting = key === modelKey ? undefined : ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
-    const clamped = clamp && inspecting ? cut(request, await inspecting) : request;
-    clamp = false;
-    if (clamped !== request && get().request === request) set({ request: (request = clamped) });
-    const planning = ask<Plan>('verdict', { ...request, levers: false });
-    const inspected = await inspecting;
-    const plan = await planning;
-    if (inspected) {
-      modelKey = key;
-      set({ inspect: inspected.error ? undefined : inspected, sizes: {} });
-      sizesKey = '';
+    const inspect = () => ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
+    const known = key === modelKey;
+    let inspected: Answer<Inspect> | undefined;
+    if (clamp && !known) {
+      const clamped = cut(request, (inspected = await inspect()));
+      if (clamped !== request && get().request === request) set({ request: (request = clamped) });
     }
+    clamp = false;
+    // The verdict does not wait for the facts about the model.
+    const planning = ask<Plan>('verdict', { ...planned(request), levers: false });
+    const inspecting = known ? undefined : (inspected ?? inspect());
+    const plan = await planning;
     set(plan.error ? { error: plan.error, plan: undefined, ready: true, answers } : { plan, error: undefined, ready: true, answers });
     if (!plan.error) performance.mark('vramwise:verdict');
+    if (inspecting) {
+      const facts = await inspecting;
+      modelKey = key;
+      set({ inspect: facts.error ? undefined : facts, sizes: {} });
+      sizesKey = '';
+    }
   } catch (error) {
     set({ error: { code: 'internal', message: String(error) }, plan: undefined, ready: true, answers });
   }
@@ -108,15 +117,18 @@ async function follow(request: Request): Promise<void> {
   const { signal } = later;
   idle = setTimeout(() => void keepLink(request), 120);
   if (!get().plan) {
+    clearSimulation();
     set({ levers: [], curve: undefined, map: undefined, cards: undefined, of: { levers: get().asked, pictures: get().asked, cards: get().asked } });
     return;
   }
   const quietly = (work: Promise<void>) => work.catch((error: unknown) => {
     if (!(error instanceof Dropped)) throw error;
   });
-  void quietly(pictures(request, signal));
+  const plan = planned(request);
+  void quietly(pictures(plan, signal));
   void quietly(pause(CHANGES_AFTER, signal).then(() => changes(request, signal)));
-  void quietly(pause(CARDS_AFTER, signal).then(() => cards(request, signal)));
+  void quietly(pause(CARDS_AFTER, signal).then(() => cards(plan, signal)));
+  void quietly(pause(LOAD_AFTER, signal).then(() => simulate(request, signal)));
 }
 
 /** Later work belongs to the question that was newest when it ran: an aborted one never gets here. */
@@ -134,11 +146,11 @@ async function pictures(request: Request, signal: AbortSignal): Promise<void> {
   const limit = inspect?.inspect.max_positions ?? 0;
   const end = curveEnd(request, plan?.longest_sequence_tokens ?? 0, limit);
   const axes = mapAxes(request, limit);
-  const [row, map] = await Promise.all([
-    askGrid(request, curveAxis(end), [usersOf(request)], false, signal),
-    askGrid(request, axes.contexts, axes.users, true, signal),
-  ]);
-  done('pictures', { curve: row?.cells[0]?.map((cell, i) => ({ tokens: row.contexts[i]!, totals: cell.need })), map });
+  // One after the other, so that each is drawn when it is there and the second can still be given up.
+  const row = await askGrid(request, curveAxis(end), [usersOf(request)], false, signal);
+  set({ curve: row?.cells[0]?.map((cell, i) => ({ tokens: row.contexts[i]!, totals: cell.need })) });
+  const map = await askGrid(request, axes.contexts, axes.users, true, signal);
+  done('pictures', { map });
   performance.mark('vramwise:pictures');
   await formatSizes(request, signal);
 }
@@ -157,13 +169,15 @@ async function formatSizes(request: Request, signal: AbortSignal): Promise<void>
 }
 
 async function changes(request: Request, signal: AbortSignal): Promise<void> {
-  const full = await ask<Plan>('search', request, signal);
+  // With lengths, the first change is the length that 99 % of the requests justify.
+  const question = request.traffic?.lengths && !request.traffic.trace ? contract(request) : planned(request);
+  const full = await ask<Plan>('search', question, signal);
   if (full.error) return;
   const rows: LeverRow[] = full.levers.map((lever) => ({ lever }));
   done('levers', { levers: rows });
   const sketches = await Promise.all(
     full.levers.map(async (lever) => {
-      const plan = await ask<Plan>('search', { ...merge(request, lever.set), levers: false }, signal);
+      const plan = await ask<Plan>('search', { ...merge(planned(request), lever.set), levers: false }, signal);
       return plan.error ? undefined : sketch(plan);
     }),
   );

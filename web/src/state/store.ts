@@ -1,6 +1,6 @@
 // The page's state: one object, replaced on every change, and who listens.
 import { useEffect, useState } from 'preact/hooks';
-import type { Component, CoreError, GpuChoice, Inspect, JsonObject, Lever, Outcome, Plan, Reading, Request, Totals } from '../core/types';
+import type { Component, CoreError, GpuChoice, Inspect, JsonObject, Lever, Note, Outcome, Plan, Reading, Request, Simulated, Totals } from '../core/types';
 import type { Grid } from '../core/grid';
 
 /** A plan reduced to what a small bar needs. */
@@ -40,6 +40,17 @@ export interface FileProgress {
   name: string;
   read: number;
   size: number;
+}
+
+/** The load of the question as simulated. */
+export interface Load {
+  answered?: Simulated | undefined;
+  notes?: Note[];
+  error?: CoreError | undefined;
+  /** A run goes on; `first`: what is shown is a first look at few requests. */
+  busy: boolean;
+  first?: boolean;
+  stopped?: boolean;
 }
 
 /** Answer of ask "verify", as far as it is drawn. */
@@ -89,13 +100,19 @@ export interface State {
   of: { levers: number; pictures: number; cards: number };
   /** A pasted log beside the plan. */
   verified: Verified | undefined;
+  load: Load | undefined;
+  /** A dropped recording of requests: as long as the page is open, never in a link. */
+  recording: { name: string; text: string } | undefined;
+  /** Whether the fields of real traffic are open. */
+  trafficOpen: boolean;
 }
 
 let state: State = {
   request: undefined, plan: undefined, error: undefined, inspect: undefined, levers: undefined, sizes: {},
   curve: undefined, map: undefined, cards: undefined, cardsDone: false, pins: [], reading: 'need', file: undefined,
   toast: undefined, help: false, keys: true, theme: 'system', ready: false, asked: 0, answers: 0, of: { levers: 0, pictures: 0, cards: 0 },
-  verified: undefined,
+  verified: undefined, load: undefined, recording: undefined,
+  trafficOpen: false,
 };
 
 const listeners = new Set<() => void>();

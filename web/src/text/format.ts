@@ -84,6 +84,8 @@ export function modelName(id: string): string {
   return name.replace(/^(?:Meta-)?Llama-([\d.]+)-/, 'Llama $1 ').replace(/^([A-Za-z]+[\d.]*)-(\d)/, '$1 $2');
 }
 
+/** For the start of a sentence; an option's own name keeps its letters. */
 export function capital(text: string): string {
+  if (/^\S*_/.test(text)) return text;
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
