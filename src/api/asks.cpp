@@ -21,10 +21,6 @@ namespace {
 using json::Value;
 
 Result<Value> ask_plan(const json::Reader& request, const Value& id) {
-  if (request.has("line")) {
-    TRY_ASSIGN(const Value filled, request_from_line(request));
-    return ask_plan(json::Reader(filled, "request"), id);
-  }
   TRY_ASSIGN(const plan::Request question, plan::read_request(request));
   // Changes are planned again one by one; who only wants the verdict (a slider being moved) goes
   // without.

@@ -42,8 +42,8 @@ Result<Value> answer_of(const json::Reader& side) {
     return saved->value();
   }
   if (side.has("line")) {
-    TRY_ASSIGN(const Value filled, request_from_line(side));
-    return answer_of(json::Reader(filled, "request"));
+    TRY_ASSIGN(const FromLine from, request_from_line(side));
+    return answer_of(json::Reader(from.request, "request"));
   }
   auto question = plan::read_request(side);
   if (!question) return fail(std::move(question.error()));

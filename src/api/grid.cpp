@@ -55,10 +55,6 @@ Value cell_block(const plan::GridCell& cell, const plan::Grid& grid) {
 }  // namespace
 
 Result<Value> ask_grid(const json::Reader& request, const Value& id) {
-  if (request.has("line")) {
-    TRY_ASSIGN(const Value filled, request_from_line(request));
-    return ask_grid(json::Reader(filled, "request"), id);
-  }
   TRY_ASSIGN(const json::Reader from, request.require({"grid"}));
   if (!from.is_object()) {
     return fail(from.error(ErrorCode::invalid_input, "'grid' must be an object")

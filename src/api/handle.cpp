@@ -2,6 +2,7 @@
 
 #include "api/answer.h"
 #include "api/asks.h"
+#include "api/line.h"
 #include "api/simulate.h"
 #include "api/verify.h"
 #include "base/text.h"
@@ -23,6 +24,14 @@ Result<json::Value> answer_ask(const json::Reader& request, const json::Value& i
   }
   TRY_ASSIGN(const auto name, request.optional_string({"ask"}));
   const std::string ask = name.value_or("plan");
+  // A launch line fills what the request leaves open; "launch" asks about the line itself, "verify"
+  // has a log beside it.
+  if (request.has("line") && ask != "launch" && ask != "verify") {
+    TRY_ASSIGN(const FromLine from, request_from_line(request));
+    TRY_ASSIGN(json::Value answer, answer_ask(json::Reader(from.request, "request"), id, observer));
+    add_notes(answer, from.notes);
+    return answer;
+  }
   if (ask == "simulate") return simulate(request, id, observer);
   std::vector<std::string_view> known;
   for (const Ask& candidate : asks()) {

@@ -14,7 +14,11 @@ using json::Value;
 
 Result<Reading> read_line(const json::Reader& request) {
   TRY_ASSIGN(const std::string line, request.require_string({"line"}));
-  return engines::launch::read_launch(line);
+  // A version of the wrong kind is told where the request itself is read.
+  const Value* engine = request.value().find("engine");
+  const Value* version = engine != nullptr ? engine->find("version") : nullptr;
+  const bool named = version != nullptr && version->is_string();
+  return engines::launch::read_launch(line, named ? version->as_string() : std::string_view());
 }
 
 // The member, made an object when it is absent.
@@ -34,9 +38,36 @@ Error refused_by_program(const Reading& reading) {
   return std::move(error).at("line");
 }
 
+// What the line says and the plan cannot use.
+std::vector<Note> notes_of(const Reading& reading) {
+  Notes notes;
+  if (!reading.several.empty()) {
+    notes.warn("several_servers", "the text starts " +
+                                      format_integer(int64_t(reading.several.size())) +
+                                      " servers; the first one is planned");
+  }
+  for (const auto& option : reading.unknown) {
+    std::string text = reading.engine + " has no option '" + option.token +
+                       "' that is known here; it is left out of the plan, and a server that does "
+                       "not know it either will not start";
+    if (!option.nearest.empty()) text += "; a similar option exists: " + option.nearest;
+    notes.warn("unknown_option", std::move(text));
+  }
+  for (const Finding& warning : reading.warnings) notes.warn(warning.code, warning.text);
+  return std::move(notes.warnings);
+}
+
 }  // namespace
 
-Result<Value> request_from_line(const json::Reader& request) {
+void add_notes(Value& answer, const std::vector<Note>& notes) {
+  if (notes.empty()) return;
+  Value* warnings = answer.find("warnings");
+  if (warnings == nullptr) warnings = &answer.set("warnings", Value::array());
+  const Value more = notes_block(notes);
+  for (const Value& note : more.as_array()) warnings->push(note);
+}
+
+Result<FromLine> request_from_line(const json::Reader& request) {
   TRY_ASSIGN(const Reading reading, read_line(request));
   if (reading.engine.empty()) {
     return fail(
@@ -65,6 +96,10 @@ Result<Value> request_from_line(const json::Reader& request) {
   for (const json::Member& option : reading.options.entries()) {
     set_if_absent(options, option.key, option.value);
   }
+  // What moves no memory stays in the command that the plan prints.
+  for (const json::Member& option : reading.kept.entries()) {
+    set_if_absent(options, option.key, option.value);
+  }
   const std::string_view program = (*engine)->program_option();
   if (!program.empty() && !reading.entry.empty()) set_if_absent(options, program, reading.entry);
   Value& env = part(target, "env");
@@ -82,7 +117,7 @@ Result<Value> request_from_line(const json::Reader& request) {
       hardware->set("count", visible);
     }
   }
-  return filled;
+  return FromLine{std::move(filled), notes_of(reading)};
 }
 
 Result<Value> ask_launch(const json::Reader& request, const Value& id) {

@@ -237,7 +237,8 @@ std::string asked_engine(const Value& request) {
 Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, const Value& id) {
   Value request_value = given.value();
   if (given.has("line")) {
-    TRY_ASSIGN(request_value, request_from_line(given));
+    TRY_ASSIGN(FromLine from, request_from_line(given));
+    request_value = std::move(from.request);
   }
   request_value.erase("log");
   const verify::LogRequest asked = verify::request_of(log, request_value);

@@ -25,6 +25,8 @@ def _value(value) -> bytes:
         return struct.pack("<I", 8) + _text(value)
     if value and isinstance(value[0], str):
         return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(_text(v) for v in value)
+    if value and isinstance(value[0], float):
+        return struct.pack("<IIQ", 9, 6, len(value)) + struct.pack(f"<{len(value)}f", *value)
     return struct.pack("<IIQ", 9, 5, len(value)) + struct.pack(f"<{len(value)}i", *value)
 
 

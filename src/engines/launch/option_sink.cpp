@@ -176,9 +176,15 @@ std::optional<json::Value> OptionSink::convert(const Option& option, const Word&
 bool OptionSink::removed(const Option& option, std::string_view spelling) {
   if (!table_.is_removed(option, version_)) return false;
   if (!contains_word(out_.removed, option.name)) out_.removed.push_back(option.name);
-  out_.error("removed_option",
-             std::string(spelling) + " was removed" +
-                 (option.until == "?" ? std::string() : ": gone since " + option.until));
+  std::string text = std::string(spelling) + " was removed";
+  if (option.until != "?") text += ": gone since " + option.until;
+  if (!option.now.empty()) {
+    const Option* today = table_.by_name(option.now);
+    const std::string_view shown =
+        today != nullptr ? OptionTable::best_spelling(*today) : std::string_view();
+    text += "; today it is " + (shown.empty() ? option.now : std::string(shown));
+  }
+  out_.error("removed_option", std::move(text));
   return true;
 }
 
@@ -198,7 +204,7 @@ void OptionSink::store(const Option& option, json::Value value, std::string_view
     if (value.is_array() && !value.as_array().empty()) out_.model = value.as_array()[0].as_string();
     return;
   }
-  if (option.memory.empty()) return out_.ignore(option.name);
+  if (option.memory.empty()) return out_.ignore(option.name, value);
   if (!value.is_null()) out_.set(option.name, std::move(value));
 }
 

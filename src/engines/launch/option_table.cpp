@@ -76,6 +76,7 @@ Result<Option> read_row(const json::Value& row, const std::string& prefix, bool 
   option.words = list_member(row, "words");
   option.memory = text_member(row, "memory");
   option.until = text_member(row, "until");
+  option.now = text_member(row, "now");
   option.like = text_member(row, "like");
   option.positional = flag_member(row, "positional");
   option.fork = flag_member(row, "fork");

@@ -12,7 +12,9 @@
 //   choices    the only values; words: values besides numbers
 //   memory     weights, kv, activations, runtime, limits, parallelism; absent: no effect on memory
 //   until      day or release of its removal, "?" where unknown
-//   like       idea shared with other engines, so that their spelling finds this option
+//   now        what replaced it: an option's name, or a setting in words
+//   ("attention_backend=triton") like       idea shared with other engines, so that their spelling
+//   finds this option
 // Effects, defaults and sources stand apart in catalog/options/<engine>__about.json: a build may
 // leave them out.
 #pragma once
@@ -60,6 +62,7 @@ struct Option {
   std::vector<std::string> choices, words;
   std::string memory;  // empty: harmless
   std::string until;   // empty: still there
+  std::string now;     // what replaced it, may be empty
   std::string like;
   bool positional = false;
   bool fork = false;  // only forks know it

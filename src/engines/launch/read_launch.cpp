@@ -90,7 +90,8 @@ void join_ollama(std::vector<Reading>& readings) {
 
 class Reader {
  public:
-  Reader(std::string text, OptionTables& tables) : text_(std::move(text)), context_(tables) {}
+  Reader(std::string text, OptionTables& tables, std::string_view version)
+      : text_(std::move(text)), version_(version), context_(tables) {}
 
   Reading run(bool smart_quotes) {
     dispatch();
@@ -145,7 +146,8 @@ class Reader {
     for (auto& [name, content] : collector.files) context_.files[name] = std::move(content);
     warnings_.insert(warnings_.end(), collector.warnings.begin(), collector.warnings.end());
     std::vector<Reading> clients;
-    for (const Invocation& call : collector.calls) {
+    for (Invocation& call : collector.calls) {
+      if (call.version.empty()) call.version = version_;
       if (!call.python.empty() && read_python_source(call.python, context_, readings_)) continue;
       const Program program = identify(call.argv);
       if (program.engine.empty() || readings_.size() + clients.size() > 200) continue;
@@ -209,6 +211,7 @@ class Reader {
   }
 
   std::string text_;
+  std::string version_;
   Context context_;
   std::vector<Reading> readings_;
   std::vector<Finding> warnings_;
@@ -216,18 +219,18 @@ class Reader {
 
 }  // namespace
 
-Result<Reading> read_launch(std::string_view text) {
+Result<Reading> read_launch(std::string_view text, std::string_view version) {
   OptionTables tables;
-  return read_launch(text, tables);
+  return read_launch(text, tables, version);
 }
 
-Result<Reading> read_launch(std::string_view text, OptionTables& tables) {
+Result<Reading> read_launch(std::string_view text, OptionTables& tables, std::string_view version) {
   if (text.size() > kMaxPaste) {
     return fail(Error(ErrorCode::too_large, "more than a megabyte of launch line").at("line"));
   }
   std::string plain(text);
   const bool smart_quotes = straighten(plain);
-  return Reader(replace_all(std::move(plain), "\r\n", "\n"), tables).run(smart_quotes);
+  return Reader(replace_all(std::move(plain), "\r\n", "\n"), tables, version).run(smart_quotes);
 }
 
 }  // namespace vramwise::engines::launch

@@ -16,8 +16,11 @@ namespace vramwise::engines::launch {
 
 inline constexpr size_t kMaxPaste = size_t{1} << 20;
 
-Result<Reading> read_launch(std::string_view text);
+// `version` is the engine's release where the text does not say it (an image tag does); it decides
+// which options are gone. Empty: today's.
+Result<Reading> read_launch(std::string_view text, std::string_view version = {});
 // The same with tables that stay loaded from one paste to the next.
-Result<Reading> read_launch(std::string_view text, OptionTables& tables);
+Result<Reading> read_launch(std::string_view text, OptionTables& tables,
+                            std::string_view version = {});
 
 }  // namespace vramwise::engines::launch

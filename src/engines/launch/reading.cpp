@@ -35,6 +35,14 @@ void set_leaves(Options& options, const std::string& name, json::Value value, in
   }
 }
 
+// Keys and passwords are for the server's eyes: a plan is shown, saved and shared.
+bool is_secret(std::string_view option) {
+  for (const std::string_view tail : {"api_key", "hf_token", "password"}) {
+    if (ends_with(option, tail)) return true;
+  }
+  return false;
+}
+
 json::Value codes(const std::vector<Finding>& list) {
   json::Value out = json::Value::array();
   for (size_t i = 0; i < list.size(); ++i) {
@@ -140,6 +148,14 @@ void Reading::ignore(std::string_view option) {
     if (s == option) return;
   }
   ignored.emplace_back(option);
+}
+
+void Reading::ignore(std::string_view option, const json::Value& value) {
+  ignore(option);
+  const bool nested = value.is_object() || value.is_null();
+  if (!nested && !is_secret(option) && !is_family_name(option)) {
+    kept.set(option, value);
+  }
 }
 
 void Reading::set(std::string_view option, json::Value value) {

@@ -57,6 +57,9 @@ struct Reading {
   Gpus gpus;
   int64_t processes = 0;             // torchrun or MPI ranks; 0 = not given
   std::vector<std::string> ignored;  // known options without effect on memory
+  // Their values where one word or list says them, for the command that a plan prints: a server
+  // that needs --trust-remote-code still needs it. Never a secret.
+  Options kept;
   std::vector<UnknownOption> unknown;
   std::vector<std::string> removed;  // known, but gone in the version meant
   std::vector<Finding> errors;       // what the program itself would refuse
@@ -67,6 +70,7 @@ struct Reading {
   void error(std::string_view code, std::string text);
   void warn(std::string_view code, std::string text);
   void ignore(std::string_view name);
+  void ignore(std::string_view name, const json::Value& value);  // and keeps the value
   // Sets an option. Objects are kept as their leaves under dotted names ("a": {"b": 1} -> "a.b")
   // and replace what was there under that name.
   void set(std::string_view name, json::Value value);

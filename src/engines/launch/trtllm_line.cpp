@@ -69,7 +69,7 @@ void read_key(OptionSink& sink, const std::string& key, const json::Value& value
     const std::string parent = dot == std::string::npos ? std::string() : key.substr(0, dot);
     if (!parent.empty()) {
       if (const Option* any = sink.table().by_name(parent + ".*")) {
-        if (any->memory.empty()) return out.ignore(key);
+        if (any->memory.empty()) return out.ignore(key, value);
         out.set(key, value);
         return;
       }
@@ -79,7 +79,7 @@ void read_key(OptionSink& sink, const std::string& key, const json::Value& value
   if (option->name == "model") {
     out.model = yaml_word(value);
   } else if (option->memory.empty()) {
-    out.ignore(key);
+    out.ignore(key, value);
   } else {
     out.set(key, value);
   }

@@ -86,6 +86,21 @@ json::Object grouped(const Options& options, const OptionTable& table) {
   return out;
 }
 
+// Options that are gone in `version` under the name that replaced them, where the value is the same
+// kind of thing; the rest as they are.
+Options todays_names(const Options& options, const OptionTable& table, std::string_view version) {
+  Options out;
+  for (const json::Member& entry : options.entries()) {
+    const Option* option = table.by_name(entry.key);
+    const bool gone = option != nullptr && table.is_removed(*option, version);
+    const Option* today = gone ? table.by_name(option->now) : nullptr;
+    const bool same = today != nullptr && today->type == option->type;
+    const std::string_view name = same ? std::string_view(today->name) : entry.key;
+    if (!same || !options.has(name)) out.set(name, entry.value);
+  }
+  return out;
+}
+
 // One option with a spelling; false when the command line cannot say it.
 bool write_option(const Option& option, const json::Value& value, Line& line) {
   const std::string_view spelling = OptionTable::best_spelling(option);
@@ -207,14 +222,15 @@ std::string shell_quote(std::string_view word) {
 }
 
 std::string write_line(std::string_view engine, std::string_view model, const Options& options,
-                       const std::map<std::string, std::string>& env, int columns) {
+                       const std::map<std::string, std::string>& env, int columns,
+                       std::string_view version) {
   OptionTables tables;
-  return write_line(tables, engine, model, options, env, columns);
+  return write_line(tables, engine, model, options, env, columns, version);
 }
 
 std::string write_line(OptionTables& tables, std::string_view engine, std::string_view model,
                        const Options& options, const std::map<std::string, std::string>& env,
-                       int columns) {
+                       int columns, std::string_view version) {
   const bool llama = engine == "llama.cpp" || engine == "llamacpp";
   const OptionTable* table = tables.get(llama ? "llamacpp" : engine);
   if (table == nullptr) return {};
@@ -241,7 +257,7 @@ std::string write_line(OptionTables& tables, std::string_view engine, std::strin
   }
 
   Options in_file;
-  for (const json::Member& entry : grouped(options, *table)) {
+  for (const json::Member& entry : grouped(todays_names(options, *table, version), *table)) {
     const Option* option = table->by_name(entry.key);
     if (option != nullptr && option->name != "model" && write_option(*option, entry.value, line)) {
       continue;

@@ -82,7 +82,8 @@ std::string command_of(const Question& q, const PlanState& s) {
   if (!given.has("parallel") && !given.has("tool")) {
     o.set("parallel", json::Value(s.request.context.sequences));
   }
-  if (s.devices() > 0 && !given.has("n_gpu_layers") && !s.fit_decides) {
+  const bool all_layers = s.request.placement.n_gpu_layers < 0;  // older builds: none unless asked
+  if (s.devices() > 0 && !given.has("n_gpu_layers") && !s.fit_decides && all_layers) {
     constexpr int64_t kAllLayers = 99;
     const int64_t every = int64_t(s.shape().layers.size()) + 1;
     o.set("n_gpu_layers", json::Value(std::max(kAllLayers, every)));

@@ -153,7 +153,10 @@ std::string command_of(const Question& q, const Options& line) {
                                  ? "kv_cache_free_gpu_memory_fraction"
                                  : m.key;
     const bool plain = m.value.is_number() && (name != m.key || starts_with(m.key, "max_"));
-    if (!plain) return launch::write_line("trtllm", q.model->id, line, q.settings.env);
+    if (!plain) {
+      return launch::write_line("trtllm", q.model->id, line, q.settings.env, 0,
+                                q.settings.version.text);
+    }
     command += " --" + name + " " + json::dump(m.value);
   }
   return command;

@@ -332,8 +332,10 @@ std::string draft_named(const Options& options) {
     return value && *value ? **value : std::string();
   };
   std::string name = text("speculative_config.model");
+  if (name.empty()) name = text("spec_model");
   if (name.empty()) name = text("speculative_model");
-  const std::string method = to_lower(text("speculative_config.method"));
+  std::string method = to_lower(text("speculative_config.method"));
+  if (method.empty()) method = to_lower(text("spec_method"));
   const bool separate = method.empty() || method == "draft_model";
   if (!separate || name == "[ngram]" || head_kind(method, name) != HeadKind::none) return {};
   return name;

@@ -224,6 +224,13 @@ Result<bool> read_speculation(const Reader& r, const Question& q, Given& g) {
   TRY_ASSIGN(auto tokens, r.count("speculative_config.num_speculative_tokens", 1, 4096));
   TRY_ASSIGN(const auto ranks,
              r.count("speculative_config.draft_tensor_parallel_size", 1, 1 << 16));
+  // The same in short, since 2026-05.
+  TRY_ASSIGN(const std::string short_method, r.word("spec_method", ""));
+  TRY_ASSIGN(const std::string short_model, r.word("spec_model", ""));
+  TRY_ASSIGN(const auto short_tokens, r.count("spec_tokens", 1, 4096));
+  if (method.empty()) method = short_method;
+  if (draft.empty()) draft = short_model;
+  if (!tokens) tokens = short_tokens;
   if (draft.empty()) {
     // Options of their own before speculative_config; "[ngram]" stood for the look-up.
     TRY_ASSIGN(draft, r.word("speculative_model", ""));

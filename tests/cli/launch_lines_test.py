@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Launch lines out and in again: the command that a plan prints, and a line written from a case's own options, are
+read back as the same plan. Over every start in tests/measured."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+
+from accuracy import cases  # noqa: E402
+from accuracy.planner import Planner  # noqa: E402
+
+VRAMWISE = os.environ.get("VRAMWISE", "build/release/bin/vramwise")
+PLAN = ("outcome", "answer", "totals", "readings", "ledger", "kv", "log", "devices", "buffers")
+# trtllm-serve takes these on its command line, everything else in a file.
+TRTLLM_FLAGS = {"tensor_parallel_size", "pipeline_parallel_size", "moe_expert_parallel_size", "max_batch_size",
+                "max_num_tokens", "max_seq_len", "free_gpu_memory_fraction", "kv_cache_dtype"}
+
+
+def started(line, request):
+    """The same question with a line in place of model, engine and options."""
+    asked = {k: v for k, v in request.items() if k != "engine"}
+    version = request["engine"].get("version")
+    return {**asked, "line": line, **({"engine": {"version": version}} if version else {})}
+
+
+def words_of(name, value, engine):
+    dash = name if engine == "trtllm" else name.split(".")[0].replace("_", "-") + name[len(name.split(".")[0]):]
+    flag = "--" + dash
+    if isinstance(value, bool):
+        if "." in name or engine == "trtllm":
+            return [flag, str(value).lower()]
+        return [flag] if value else ["--no-" + dash] if engine in ("vllm", "llama.cpp") else []
+    texts = [json.dumps(v) if isinstance(v, (dict, list)) else str(v) for v in (value if isinstance(value, list) else [value])]
+    return [flag, ",".join(texts)] if engine == "llama.cpp" else [flag, *texts]
+
+
+def line_of(request):
+    """As a person would write it, without the program's own writer."""
+    engine, model = request["engine"]["name"], request["model"].get("ref", "model")
+    words = {"vllm": ["vllm", "serve", model], "sglang": ["python", "-m", "sglang.launch_server", "--model-path", model],
+             "trtllm": ["trtllm-serve", model]}.get(engine, ["llama-server", "-m", "model.gguf"])
+    file = ""
+    for name, value in request["engine"].get("options", {}).items():
+        if engine == "trtllm" and name not in TRTLLM_FLAGS:
+            file += f"{json.dumps({name: value})[1:-1]}\n" if "." not in name else (
+                f"{name.split('.')[0]}: {json.dumps({name.split('.')[1]: value})}\n")
+        else:
+            words += words_of(name, value, engine)
+    env = " ".join(f"{k}={shlex.quote(v)}" for k, v in request["engine"].get("env", {}).items())
+    line = (env + " " + shlex.join(words)).strip()
+    return f"cat > more.yaml <<'EOF'\n{file}EOF\n{line} --extra_llm_api_options more.yaml" if file else line
+
+
+class RoundTrips(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.planner = Planner(VRAMWISE)
+        found = [c for c in cases.load_measured() if c.kind in ("serving", "llamacpp_log")]
+        requests = [{**c.request, "levers": False} for c in found]
+        cls.plans = [(c.label, r, p) for c, r, p in zip(found, requests, cls.planner.ask(requests)) if "error" not in p]
+
+    def differences(self, lines):
+        answers = self.planner.ask([started(line, r) for line, (_, r, _) in zip(lines, self.plans)])
+        wrong = []
+        for (label, _, plan), line, answer in zip(self.plans, lines, answers):
+            if "error" in answer:
+                wrong.append((label, answer["error"]["message"], line))
+            elif parts := [k for k in PLAN if plan.get(k) != answer.get(k)]:
+                wrong.append((label, parts, line))
+        return wrong
+
+    def test_the_printed_command_is_the_same_plan(self):
+        self.assertGreater(len(self.plans), 100)
+        self.assertEqual(self.differences([plan["command"] for _, _, plan in self.plans]), [])
+
+    def test_a_line_from_the_options_is_the_same_plan(self):
+        # A llama-server decides for itself how many slots it has; these cases are of other programs.
+        lines = [line_of(r) for _, r, _ in self.plans]
+        wrong = [w for w in self.differences(lines) if "llama-server" not in w[2] or "--parallel" in w[2]]
+        self.assertEqual(wrong, [])
+
+
+class Reading(unittest.TestCase):
+    def run_it(self, *arguments):
+        return subprocess.run([VRAMWISE, *arguments], capture_output=True, text=True, timeout=60)
+
+    def plan(self, line, *flags):
+        done = self.run_it("plan", "--gpu", "h100-sxm", "--json", *flags, "--", *shlex.split(line))
+        return json.loads(done.stdout)
+
+    def test_unknown_options_are_said(self):
+        answer = self.plan("vllm serve Qwen/Qwen3-8B --max-model-lenn 3000 --foo 1")
+        texts = [w["text"] for w in answer["warnings"] if w["id"] == "unknown_option"]
+        self.assertEqual(len(texts), 2)
+        self.assertIn("a similar option exists: --max-model-len", texts[0])
+
+    def test_harmless_options_stay_in_the_command_and_secrets_do_not(self):
+        command = self.plan("vllm serve Qwen/Qwen3-8B --trust-remote-code --port 9000 --api-key abc")["command"]
+        self.assertIn("--trust-remote-code", command)
+        self.assertIn("--port 9000", command)
+        self.assertNotIn("abc", command)
+
+    def test_speculation_in_its_short_spelling(self):
+        short = self.plan("vllm serve Qwen/Qwen3-8B --spec-method ngram --spec-tokens 5 --max-model-len 8192")
+        whole = self.plan("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --speculative-config "
+                          """'{"method":"ngram","num_speculative_tokens":5}'""")
+        self.assertEqual(short["ledger"], whole["ledger"])
+        draft = self.plan("vllm serve meta-llama/Llama-3.1-8B-Instruct --spec-model meta-llama/Llama-3.2-1B-Instruct "
+                          "--spec-tokens 3 --max-model-len 8192")
+        self.assertTrue(any("draft" in row["item"] for row in draft["ledger"]), draft["ledger"])
+
+    def test_the_release_decides_what_is_gone(self):
+        line = "vllm serve Qwen/Qwen3-8B --swap-space 0"
+        self.assertIn("was removed", self.plan(line)["error"]["message"])
+        self.assertNotIn("error", self.plan(line, "--engine-version", "0.6.6"))
+        gone = self.plan("vllm serve Qwen/Qwen3-8B --num-redundant-experts 2")["error"]["message"]
+        self.assertIn("today it is eplb_config.num_redundant_experts", gone)
+
+    def test_every_question_takes_a_line(self):
+        line = ("--", "vllm", "serve", "Qwen/Qwen3-8B", "--max-model-len", "8192")
+        for ask in (("max", "--gpu", "h100-sxm"), ("gpus",), ("inspect",), ("simulate", "--gpu", "h100-sxm", "--lengths", "chat")):
+            done = self.run_it(*ask, "--json", *line)
+            self.assertIn(done.returncode, (0, 1), (ask, done.stdout[-300:], done.stderr))
+            self.assertNotIn("error", json.loads(done.stdout), ask)
+
+
+if __name__ == "__main__":
+    unittest.main()
