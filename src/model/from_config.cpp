@@ -8,21 +8,44 @@
 namespace vramwise::model {
 namespace {
 
+// A key that only configs of one kind have, and a family of that kind. The first that is there
+// counts.
+struct Sign {
+  std::string_view key, family;
+};
+constexpr Sign kSigns[] = {
+    {"kv_source_layer_ids", "deepseek_v41"},
+    {"compress_ratios", "deepseek_v4"},
+    {"linear_attn_config", "kimi_linear"},
+    {"linear_num_key_heads", "qwen3_next"},
+    {"linear_num_value_heads", "qwen3_next"},
+    {"index_head_dim", "deepseek_v32"},
+    {"kv_lora_rank", "deepseek_v3"},
+    {"hybrid_override_pattern", "nemotron_h"},
+    {"mamba_num_heads", "nemotron_h"},
+    {"mamba_d_ssm", "falcon_h1"},
+    {"attn_layer_period", "jamba"},
+    {"mamba_d_state", "bamba"},
+    {"conv_L_cache", "lfm2"},
+    {"state_size", "mamba"},
+    {"hidden_size_per_layer_input", "gemma4"},
+    {"query_pre_attn_scalar", "gemma3"},
+    {"attention_chunk_size", "llama4"},
+    {"shared_expert_intermediate_size", "qwen2_moe"},
+    {"n_routed_experts", "glm4_moe"},
+    {"num_experts", "qwen3_moe"},
+    {"num_local_experts", "mixtral"},
+    {"type_vocab_size", "bert"},
+};
+
 // The family whose config has the same kind of keys: what to pass when the name is unknown.
 std::string_view resembled(const json::Reader& config) {
   const auto inner = config.find({"text_config", "llm_config", "language_config"});
   const json::Reader& text = inner && inner->is_object() ? *inner : config;
   if (!text.is_object()) return "llama";
-  bool linear = false;
-  for (const json::Member& member : text.value().as_object()) {
-    linear = linear || starts_with(member.key, "linear_");
+  for (const Sign& sign : kSigns) {
+    if (text.has(sign.key)) return sign.family;
   }
-  if (linear) return "qwen3_next";
-  if (text.has("kv_lora_rank")) {
-    return text.has("index_head_dim") ? "deepseek_v32" : "deepseek_v3";
-  }
-  if (text.find({"mamba_num_heads", "hybrid_override_pattern"})) return "nemotron_h";
-  if (text.find({"num_experts", "num_local_experts", "n_routed_experts"})) return "qwen3_moe";
   return "llama";
 }
 

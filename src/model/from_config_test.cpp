@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "json/parse.h"
 
@@ -174,6 +176,12 @@ TEST(FromConfig, UnknownFamilySaysWhatItResembles) {
       {R"({"model_type": "newthing", "num_experts": 8})", "qwen3_moe"},
       {R"({"model_type": "newthing", "linear_num_key_heads": 8})", "qwen3_next"},
       {R"({"model_type": "newthing", "text_config": {"num_experts": 8}})", "qwen3_moe"},
+      {R"({"model_type": "newthing", "num_experts": 8, "shared_expert_intermediate_size": 8})",
+       "qwen2_moe"},
+      {R"({"model_type": "newthing", "mamba_d_ssm": 64})", "falcon_h1"},
+      {R"({"model_type": "newthing", "compress_ratios": [0, 4]})", "deepseek_v4"},
+      {R"({"model_type": "newthing", "compress_ratios": [2], "kv_source_layer_ids": [0]})",
+       "deepseek_v41"},
       {R"({"hidden_size": 1})", "llama"},
       {R"({})", "llama"},
   };
@@ -185,6 +193,9 @@ TEST(FromConfig, UnknownFamilySaysWhatItResembles) {
     ASSERT_FALSE(model.error().hints.empty());
     EXPECT_TRUE(contains(model.error().hints.back(), "--assume-family " + std::string(c.family)))
         << model.error().hints.back();
+    // What is proposed has to be a family that can be passed.
+    const auto known = known_model_types();
+    EXPECT_NE(std::find(known.begin(), known.end(), c.family), known.end());
   }
   const auto near = build(parsed(R"({"model_type": "qwen33"})"));
   ASSERT_FALSE(near);

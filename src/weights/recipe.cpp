@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/served_type.h"
 #include "weights/matrix.h"
 
 namespace vramwise::weights {
@@ -46,8 +47,11 @@ bool is_linear(const Tensor& tensor, const Plan& plan) {
     case Role::recurrent_out: return plan.covers_recurrent;
     // weights_proj (heads of the indexer) is kept in full precision by every producer met so far.
     case Role::indexer: return plan.covers_latent && !contains(tensor.name, "weights_proj");
-    // DeepSeek-V4's pair of square matrices; the wide eh_proj and fc of others stay.
-    case Role::mtp_projection: return tensor.shape.rank == 2 && tensor.shape[0] == tensor.shape[1];
+    // DeepSeek-V4's pair of square matrices and V4.1's main_proj; the wide eh_proj and fc of others
+    // stay.
+    case Role::mtp_projection:
+      return tensor.shape.rank == 2 &&
+             (tensor.shape[0] == tensor.shape[1] || contains(tensor.name, "main_proj"));
     case Role::output_head: return plan.covers_head && tensor.part != Part::mtp;
     case Role::token_embedding: return plan.covers_embeddings && tensor.part != Part::mtp;
     default: return false;
@@ -124,7 +128,7 @@ uint16_t index_of(std::vector<Scheme>& schemes, const Scheme& scheme) {
 Scheme leftover_scheme(const model::Model& model) {
   Scheme plain;
   // Quantised checkpoints of fp32 models keep the rest in 2 bytes.
-  plain.plain_type = model.dtype == DType::float32 ? DType::bfloat16 : model.dtype;
+  plain.plain_type = model::served_type(model);
   return plain;
 }
 

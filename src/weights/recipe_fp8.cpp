@@ -56,9 +56,11 @@ Result<Plan> plan_fp8(const json::Reader& config, const Scheme& plain) {
   all.all_linears = true;
   plan.groups.push_back(std::move(all));
 
-  // One scale for a whole table. Source: vllm models/qwen4_exp/nvidia/ple_layer.py.
+  // One scale for a whole table (vllm models/qwen4_exp/nvidia/ple_layer.py), or where blocks are 32
+  // wide one for 32 columns of each row (deepseek-ai/DeepSeek-V4.1-Flash).
   plan.ngrams.emplace();
-  plan.ngrams->kind = SchemeKind::fp8_tensor;
+  plan.ngrams->kind =
+      scheme.scale_e8m0 && scheme.block_in == 32 ? SchemeKind::mxfp8 : SchemeKind::fp8_tensor;
 
   // A re-quantised V4: the experts are listed as NVFP4, and what is ignored there stays fp8.
   if (config.has("quantized_layers")) {

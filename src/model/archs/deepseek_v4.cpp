@@ -4,29 +4,10 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/builder.h"
+#include "model/deepseek_v4_parts.h"
 
 namespace vramwise::model {
 namespace {
-
-struct Shape4 {
-  int64_t heads, head_dim, q_rank, groups, o_rank, streams, window;
-  int64_t index_heads, index_dim, index_top_k;
-};
-
-Shape4 read_shape(const Fields& text) {
-  Shape4 s;
-  s.heads = text.small({"num_attention_heads"});
-  s.head_dim = text.divisor_or({"head_dim"}, 512);
-  s.q_rank = text.extent({"q_lora_rank"});
-  s.groups = text.small({"o_groups"});
-  s.o_rank = text.small({"o_lora_rank"});
-  s.streams = text.required({"hc_mult"}, 1, 64);
-  s.window = text.extent_or({"sliding_window"}, 128);
-  s.index_heads = text.small_or({"index_n_heads"}, 64);
-  s.index_dim = text.small_or({"index_head_dim"}, 128);
-  s.index_top_k = text.extent_or({"index_topk"}, 512);
-  return s;
-}
 
 // Keys and gates of the unfinished block; a ratio of 4 overlaps two blocks and so doubles the
 // width.
@@ -38,25 +19,8 @@ void add_compressor(Builder& b, const std::string& scope, int64_t ratio, int64_t
   b.weight_norm(scope + "norm", dim, Role::compressor);
 }
 
-void add_attention(Builder& b, const Shape4& s, int64_t ratio) {
-  const int64_t h = b.hidden();
-  b.linear(Role::query_down, "attn.wq_a", s.q_rank, h);
-  b.weight_norm("attn.q_norm", s.q_rank);
-  b.linear(Role::query_up, "attn.wq_b", s.heads * s.head_dim, s.q_rank);
-  b.linear(Role::kv_down, "attn.wkv", s.head_dim, h);
-  b.weight_norm("attn.kv_norm", s.head_dim);
-  b.add(Role::attention_output, "attn.wo_a.weight",
-        {s.groups * s.o_rank, s.heads * s.head_dim / s.groups});
-  b.linear(Role::attention_output, "attn.wo_b", h, s.groups * s.o_rank);
-  b.add(Role::attention_sinks, "attn.attn_sink", {s.heads}, 1, DType::float32);
-  AttentionBlock block;
-  block.query_heads = s.heads;
-  block.kv_heads = 1;
-  block.key_dim = block.value_dim = s.head_dim;
-  block.window = s.window;
-  block.sinks = block.value_is_key = true;
-  b.layer().mixers.push_back(block);
-  b.cache(SharedKeyWindow{s.head_dim, s.window});
+void add_attention(Builder& b, const SharedKeyShape& s, int64_t ratio) {
+  add_shared_key_attention(b, s);
   if (ratio == 0) return;
   add_compressor(b, "attn.compressor.", ratio, s.head_dim);
   // Two buffers (keys, scores): a block of `ratio` rows, or two overlapping ones of doubled width.
@@ -64,24 +28,14 @@ void add_attention(Builder& b, const Shape4& s, int64_t ratio) {
   if (ratio == 4) {
     state += 2 * 8 * 2 * s.index_dim;
     b.linear(Role::indexer, "attn.indexer.wq_b", s.index_heads * s.index_dim, s.q_rank);
-    b.linear(Role::indexer, "attn.indexer.weights_proj", s.index_heads, h);
+    b.linear(Role::indexer, "attn.indexer.weights_proj", s.index_heads, b.hidden());
     add_compressor(b, "attn.indexer.compressor.", 4, s.index_dim);
   }
   b.cache(CompressedAttention{s.head_dim, ratio, state});
   if (ratio == 4) b.cache(IndexerKeys{s.index_dim, 4});
 }
 
-void add_streams(Builder& b, const Shape4& s) {
-  const int64_t mixes = (2 + s.streams) * s.streams;
-  for (const std::string part : {"attn", "ffn"}) {
-    b.add(Role::hyper_connection, "hc_" + part + "_fn", {mixes, s.streams * b.hidden()}, 1,
-          DType::float32);
-    b.add(Role::hyper_connection, "hc_" + part + "_base", {mixes}, 1, DType::float32);
-    b.add(Role::hyper_connection, "hc_" + part + "_scale", {3}, 1, DType::float32);
-  }
-}
-
-void add_stream_head(Builder& b, const Shape4& s) {
+void add_stream_head(Builder& b, const SharedKeyShape& s) {
   b.add(Role::hyper_connection, "hc_head_fn", {s.streams, s.streams * b.hidden()}, 1,
         DType::float32);
   b.add(Role::hyper_connection, "hc_head_base", {s.streams}, 1, DType::float32);
@@ -91,16 +45,7 @@ void add_stream_head(Builder& b, const Shape4& s) {
 void add_experts(Builder& b, MoeFeedForward moe, bool hashed) {
   const bool mtp = b.part() == Part::mtp;
   moe.correction_bias = !hashed;
-  b.moe(moe, {.router = "ffn.gate",
-              .correction = "ffn.gate.bias",
-              .experts = "ffn.experts.{e}.",
-              .gate = "w1",
-              .up = "w3",
-              .down = "w2",
-              .shared = "ffn.shared_experts.",
-              .shared_gate = "w1",
-              .shared_up = "w3",
-              .shared_down = "w2"});
+  add_v4_experts(b, moe);
   // The first layers choose experts by the token's id.
   if (hashed && !mtp) {
     b.buffer(Role::hash_table, "ffn.gate.tid2eid", {b.model().vocab_size, moe.active},
@@ -111,23 +56,16 @@ void add_experts(Builder& b, MoeFeedForward moe, bool hashed) {
 Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
   Builder b(fields, fields, {.positions = 1048576, .gguf = "deepseek4"});
-  const Shape4 s = read_shape(fields);
-  fields.divide(s.heads * s.head_dim, "num_attention_heads * head_dim", s.groups, "o_groups");
+  const SharedKeyShape s = read_shared_key_shape(fields, 64);
   const int64_t layers = fields.layers();
   const std::vector<int64_t> ratios = fields.integers({"compress_ratios"}, layers, kMaxSmall);
   const int64_t hashed = fields.number({"num_hash_layers"}, 3, 0, kMaxLayers);
-  MoeFeedForward moe;
-  moe.experts = fields.required({"n_routed_experts"}, 1, kMaxExperts);
-  moe.active = fields.required({"num_experts_per_tok"}, 1, kMaxExperts);
-  moe.width = fields.extent({"moe_intermediate_size"});
-  moe.shared_width = moe.width * fields.experts_or({"n_shared_experts"}, 1);
-  moe.gating = RouterGating::sigmoid;
-  moe.scale_weights = fields.real({"routed_scaling_factor"}, 1, 0, 1e6) != 1;
+  const MoeFeedForward moe = read_v4_experts(fields);
   const auto add_layer = [&](int64_t ratio, bool by_hash) {
     add_attention(b, s, ratio);
     add_experts(b, moe, by_hash);
     b.pre_norms("attn_norm", "ffn_norm");
-    add_streams(b, s);
+    add_stream_mixers(b, s.streams);
   };
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("layers.", i);

@@ -5,6 +5,9 @@
 #include "model/arch_rule.h"
 #include "model/builder.h"
 #include "model/gemma_parts.h"
+#include "model/towers/gemma3n_audio.h"
+#include "model/towers/mobilenet_v5.h"
+#include "model/towers/tower.h"
 
 namespace vramwise::model {
 namespace {
@@ -22,6 +25,15 @@ void add_layer_extras(Builder& b, int64_t streams, int64_t laurel, int64_t per_l
   b.linear(Role::residual_scale, "altup.modality_router", streams, h);
   b.linear(Role::per_layer_projection, "per_layer_input_gate", per_layer, h);
   b.linear(Role::per_layer_projection, "per_layer_projection", h, per_layer);
+}
+
+// What turns the features of a tower, and the few tokens of its own, into the text model's width.
+void add_embedder(Builder& b, std::string scope, int64_t width, int64_t tokens) {
+  begin_projector(b, std::move(scope));
+  b.add(Role::projector, "embedding.weight", {tokens, width});
+  b.weight_norm("hard_embedding_norm", width, Role::projector);
+  b.weight_norm("soft_embedding_norm", width, Role::projector);
+  projector_linear(b, "embedding_projection", b.hidden(), width, false);
 }
 
 Result<Model> build(const json::Reader& config) {
@@ -71,9 +83,17 @@ Result<Model> build(const json::Reader& config) {
   b.head();
   add_gemma3_ropes(b, heads.dim);
   drop_untokenised_rows(b);
-  if (top.has({"vision_config"}) || top.has({"audio_config"})) {
-    text.notes().warn("tower_not_modelled",
-                      "the vision and audio towers of Gemma 3n are not counted");
+  if (top.has({"vision_config"})) {
+    add_mobilenet_v5(b, "model.vision_tower.timm_model.");
+    // The network has no ViT's widths; these are those of its last step.
+    describe_tower(b, kMobileNetV5Channels, 2 * (640 + 1280), 84);
+    add_embedder(b, "model.embed_vision.", kMobileNetV5Channels,
+                 top.nested({"vision_config"}).extent_or({"vocab_size"}, 128));
+  }
+  if (top.has({"audio_config"})) {
+    const Fields audio = top.nested({"audio_config"});
+    const int64_t width = add_gemma3n_audio(b, audio);
+    add_embedder(b, "model.embed_audio.", width, audio.extent_or({"vocab_size"}, 128));
   }
   return b.finish();
 }

@@ -4,7 +4,9 @@
 // zai-org/GLM-5.3-Flash config.json. K3 and GLM-5.3 met no published total.
 #include "base/text.h"
 #include "model/arch_rule.h"
+#include "model/deepseek_v4_parts.h"
 #include "model/latent_parts.h"
+#include "model/towers/glm5v.h"
 #include "model/towers/tower.h"
 
 namespace vramwise::model {
@@ -77,6 +79,13 @@ void add_residual_mixing(Builder& b, std::string_view name) {
   b.weight_norm(std::string(name) + "_norm", b.hidden());
 }
 
+// Pooled index keys: a gate weighs the keys of a pool, and a vector a place in it.
+void add_index_pool(Builder& b, const LatentBlock& latent, int64_t pool) {
+  b.add(Role::indexer, "self_attn.indexer.index_kpool_compress_ape", {pool, latent.indexer_dim});
+  b.add(Role::indexer, "self_attn.indexer.index_kpool_compress_gate",
+        {latent.indexer_dim, b.hidden()});
+}
+
 void add_text(Builder& b, const std::string& prefix) {
   const Fields& text = b.text();
   const Fields linear = text.nested({"linear_attn_config"});
@@ -90,6 +99,8 @@ void add_text(Builder& b, const std::string& prefix) {
                             .full_rank_gate = linear.flag({"use_full_rank_gate"}, false)};
   const bool gate = text.flag({"mla_use_output_gate"}, false);
   const bool mixing = text.small_or({"attn_res_block_size"}, 0) > 0;
+  const int64_t streams =
+      text.flag({"mhc"}, plan.glm) ? text.number({"hc_mult"}, 1, 1, 64) : int64_t{1};
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer(prefix + "model.layers.", i);
     if (plan.delta[size_t(i)]) {
@@ -101,7 +112,9 @@ void add_text(Builder& b, const std::string& prefix) {
                  b.hidden());
       }
       if (indexed) {
-        b.indexer(latent, "self_attn.indexer.", text.divisor_or({"index_kpool"}, 1));
+        const int64_t pool = text.divisor_or({"index_kpool"}, 1);
+        b.indexer(latent, "self_attn.indexer.", pool);
+        if (text.flag({"index_kpool_compress"}, pool > 1)) add_index_pool(b, latent, pool);
       }
     }
     if (plan.experts[size_t(i)]) {
@@ -110,6 +123,11 @@ void add_text(Builder& b, const std::string& prefix) {
       b.gated_mlp(text.extent({"intermediate_size"}));
     }
     b.pre_norms("input_layernorm", "post_attention_layernorm");
+    // GLM-5.3 keeps several residual streams, mixed before attention and feed-forward.
+    if (streams > 1) {
+      for (const std::string_view name : {"attn_hc.", "ffn_hc."})
+        add_stream_mixer(b, name, streams);
+    }
     if (mixing) {
       add_residual_mixing(b, "self_attention_res");
       add_residual_mixing(b, "mlp_res");
@@ -164,9 +182,7 @@ Result<Model> build(const json::Reader& config) {
                       "the tensors of this model met no published total: weights may be off "
                       "slightly");
   }
-  if (glm && vision) {
-    text.notes().warn("tower_not_modelled", "the vision tower of GLM-5.3-Flash is not counted");
-  }
+  if (glm && vision) add_glm5v(b, *vision);
   return b.finish();
 }
 

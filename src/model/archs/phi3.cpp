@@ -1,10 +1,28 @@
-// Phi-3, 3.5, 4 and Phi-4-mini, and the text part of Phi-3-vision: q, k, v in one matrix, gate and
-// up in another. Source: transformers models/phi3/modeling_phi3.py.
+// Phi-3, 3.5, 4 and Phi-4-mini: q, k, v in one matrix, gate and up in another; Phi-3-vision and
+// Phi-3.5-vision with their CLIP tower. Source: transformers models/phi3/modeling_phi3.py,
+// microsoft/Phi-3.5-vision-instruct modeling_phi3_v.py, vllm model_executor/models/phi3v.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/towers/clip.h"
+#include "model/towers/tower.h"
 
 namespace vramwise::model {
 namespace {
+
+// CLIP ViT-L/14 at 336 pixels, whatever the config says of it: its classes know no other.
+void add_images(Builder& b) {
+  constexpr int64_t kHidden = 1024, kWidth = 4096, kLayers = 24, kPatch = 14, kSide = 336 / kPatch;
+  const std::string scope = "model.vision_embed_tokens.";
+  begin_tower(b, scope + "img_processor.vision_model.");
+  add_clip(b, {kHidden, kWidth, kLayers, kPatch, kSide});
+  begin_projector(b, scope);
+  // Four patches are merged into one; learned vectors stand between rows and between crops.
+  const int64_t merged = 4 * kHidden;
+  b.add(Role::projector, "glb_GN", {1, 1, merged});
+  b.add(Role::projector, "sub_GN", {1, 1, 1, merged});
+  projector_linear(b, "img_projection.0", b.hidden(), merged, true);
+  projector_linear(b, "img_projection.2", b.hidden(), b.hidden(), true);
+}
 
 Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
@@ -18,16 +36,12 @@ Result<Model> build(const json::Reader& config) {
   };
   add_llama_like(b, options);
   b.model().gguf.ignores_window = true;
-  if (fields.text_or({"model_type"}, "") == "phi3_v") {
-    fields.notes().warn("tower_not_modelled",
-                        "the image encoder of Phi-3-vision is not counted: about 0.3 billion "
-                        "parameters more");
-  }
+  if (fields.text_or({"model_type"}, "") == "phi3_v") add_images(b);
   return b.finish();
 }
 
 constexpr std::string_view kTypes[] = {"phi3", "phi3_v"};
-constexpr std::string_view kClasses[] = {"Phi3ForCausalLM"};
+constexpr std::string_view kClasses[] = {"Phi3ForCausalLM", "Phi3VForCausalLM"};
 
 }  // namespace
 

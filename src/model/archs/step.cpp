@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/towers/perception_encoder.h"
 
 namespace vramwise::model {
 namespace {
@@ -112,9 +113,7 @@ Result<Model> build(const json::Reader& config) {
   b.norm("norm");
   b.head();
   add_rope_table(text, b.model(), shapes.full.key_dim);
-  if (top.section({"vision_config"})) {
-    text.notes().warn("tower_not_modelled", "the vision tower of Step 3.7 is not counted");
-  }
+  if (const auto vision = top.section({"vision_config"})) add_perception_encoder(b, top, *vision);
   return b.finish();
 }
 

@@ -5,6 +5,14 @@
 
 namespace vramwise::model {
 
+void add_glm_merger(Builder& b, int64_t out, int64_t width) {
+  begin_projector(b, "model.visual.");
+  projector_linear(b, "merger.proj", out, out, false);
+  b.biased_norm("merger.post_projection_norm", out, Role::projector);
+  b.gated_tensors(Role::projector, Role::projector, Role::projector, "merger.", width, "gate_proj",
+                  "up_proj", "down_proj", false, 1, out);
+}
+
 void add_glm4v(Builder& b, const Fields& vision) {
   const int64_t h = vision.extent({"hidden_size"});
   const int64_t out = vision.extent({"out_hidden_size"});
@@ -33,11 +41,7 @@ void add_glm4v(Builder& b, const Fields& vision) {
   }
   b.add(Role::tower, "downsample.weight", {out, h, merge, merge});
   b.add(Role::tower, "downsample.bias", {out});
-  begin_projector(b, "model.visual.");
-  projector_linear(b, "merger.proj", out, out, false);
-  b.biased_norm("merger.post_projection_norm", out, Role::projector);
-  b.gated_tensors(Role::projector, Role::projector, Role::projector, "merger.", width, "gate_proj",
-                  "up_proj", "down_proj", false, 1, out);
+  add_glm_merger(b, out, width);
   describe_tower(b, h, out, layers);
 }
 
