@@ -73,11 +73,12 @@ def web_section():
         return []
     measured = json.loads(path.read_text(encoding="utf-8"))
     lines = ["", "## The page", "",
-             f"Measured by `web/test.sh` in Chromium on {measured['date']}, {os.cpu_count()} cores with a load of {measured['load']:.1f}; the bar is the"
-             " design's.", "",
-             "| what | median | fastest | bar |", "|---|---:|---:|---:|"]
+             f"Measured by `web/test.sh` in Chromium on {measured['date']}, {os.cpu_count()} cores with a load of {measured['load']:.1f}; the goal is the"
+             " design's, what the suite holds it to stands in `web/budgets.json` (for the fastest run, times how slow the machine is at that moment).", "",
+             "| what | median | fastest | goal | held to |", "|---|---:|---:|---:|---:|"]
     for row in measured["rows"]:
-        lines.append(f"| {row['name']} | {row['median']:.1f} {row['unit']} | {row['fastest']:.1f} {row['unit']} | {row['bar']:.0f} {row['unit']} |")
+        held = [f"{row[key]:.0f} {row['unit']}" if key in row else "" for key in ("bar", "most")]
+        lines.append(f"| {row['name']} | {row['median']:.1f} {row['unit']} | {row['fastest']:.1f} {row['unit']} | {held[0]} | {held[1]} |")
     return lines
 
 

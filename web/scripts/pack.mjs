@@ -8,11 +8,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { constants, deflateRawSync, gzipSync } from 'node:zlib';
 
-// Gzipped bytes, a test holds the page to them.
-const BUDGETS = { core: 250 << 10, catalogs: 60 << 10, 'script and style': 60 << 10, page: 400 << 10 };
-
 const [parts, wasm, version, out] = process.argv.slice(2);
 const web = fileURLToPath(new URL('..', import.meta.url));
+// Gzipped bytes; a test holds the page to them (web/tests/08_performance.test.mjs).
+const budgets = JSON.parse(readFileSync(join(web, 'budgets.json'), 'utf8'));
 const text = (name) => readFileSync(join(parts, name), 'utf8').trim();
 const packed = (bytes) => deflateRawSync(bytes, { level: 9, memLevel: 9, strategy: constants.Z_DEFAULT_STRATEGY });
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
@@ -54,7 +53,7 @@ const sizes = {
   page: gzipped(html),
 };
 for (const [name, bytes] of Object.entries(sizes)) {
-  const late = bytes > BUDGETS[name];
-  console.log(`${name.padEnd(17)} ${(bytes / 1024).toFixed(1).padStart(7)} KiB gzipped of ${BUDGETS[name] >> 10}${late ? '  OVER' : ''}`);
+  const { goal, most } = budgets[name];
+  console.log(`${name.padEnd(17)} ${(bytes / 1024).toFixed(1).padStart(7)} KiB gzipped, goal ${goal >> 10}, held to ${most >> 10}${bytes > most ? '  OVER' : ''}`);
 }
-writeFileSync(join(parts, 'sizes.json'), JSON.stringify({ sizes, budgets: BUDGETS }, null, 1));
+writeFileSync(join(parts, 'sizes.json'), JSON.stringify({ sizes }, null, 1));

@@ -2,6 +2,7 @@ import { Answer } from './components/answer';
 import { DropTarget } from './components/drop_target';
 import { Help } from './components/help';
 import { Question } from './components/question';
+import { Terms } from './components/terms';
 import { Toast } from './components/toast';
 import { TopBar } from './components/top_bar';
 import { Patterns } from './charts/patterns';
@@ -18,5 +19,6 @@ export const App = () => (
     <Toast />
     <DropTarget />
     <Help />
+    <Terms />
   </>
 );

@@ -1,7 +1,9 @@
 // The paste box and the link: a line fills the form, a config becomes the model, a link comes back as it went.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { answered, close, errors, open, requests, settled, state, url } from './support/browser.mjs';
+import { answered, close, errors, open, requests, root, settled, state, url } from './support/browser.mjs';
 import { answer } from './support/native.mjs';
 import { smallConfig } from './support/model_files.mjs';
 
@@ -60,6 +62,40 @@ test('a startup log is set beside the plan', async () => {
   const said = await paste('INFO 11-29 10:00:00 [gpu_worker.py:298] Available KV cache memory: 3.17 GiB\nINFO 11-29 10:00:00 [kv_cache_utils.py:864] GPU KV cache size: 34,656 tokens');
   assert.match(said, /log/);
   assert.match(said, /\.$/);
+});
+
+test('a real log, line by line as the command line has it', async () => {
+  const log = readFileSync(join(root, 'tests/data/logs/vllm-0.11-llama-8b.log'), 'utf8');
+  await paste(log);
+  await tab.waitForSelector('#rows');
+  const { verify } = answer({ ask: 'verify', log });
+  const rows = await tab.locator('#rows tbody tr').evaluateAll((list) => list.map((row) => row.textContent));
+  assert.deepEqual(rows.length, verify.rows.length);
+  verify.rows.forEach((row, i) => assert.ok(rows[i].startsWith(row.line), rows[i]));
+  assert.equal(await tab.locator('#rows .vtext').count(), verify.rows.filter((row) => !row.within_bar).length);
+  assert.match(await tab.locator('#verified .vsay').innerText(), /As predicted: 7 lines within the bars/);
+});
+
+test('a server that died: why, how much was short, what would have started', async () => {
+  const log = readFileSync(join(root, 'tests/data/logs/vllm-0.11-qwen3-32b-refused.log'), 'utf8');
+  await paste(log);
+  await tab.waitForSelector('#verified .died');
+  const { request } = await state(tab);
+  const { failure } = answer({ ask: 'verify', log, hardware: request.hardware }).verify;
+  const shown = await tab.locator('#verified').innerText();
+  assert.match(shown, /Needed\s+10\.00 GiB\s+There\s+1\.60 GiB\s+Short by\s+8\.40 GiB/);
+  assert.ok(shown.includes(failure.printed.slice(0, 80)));
+  for (const entry of failure.advice) assert.ok(shown.includes(entry.knob), entry.knob);
+  assert.equal(await tab.locator('#would-start tbody tr').count(), failure.reproduced === false ? 0 : Math.min(6, failure.changes?.length ?? 0));
+});
+
+test('a term opens the list of terms at itself', async () => {
+  await tab.locator('#verified [aria-label^=Close]').click();
+  await tab.locator('.part .term').nth(1).click();
+  await tab.waitForSelector('#terms .here');
+  assert.match(await tab.locator('#terms .here').innerText(), /Activations/);
+  await tab.keyboard.press('Escape');
+  await tab.waitForFunction(() => !document.querySelector('#terms').open);
 });
 
 test('what is none of them is said to be so', async () => {

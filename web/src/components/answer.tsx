@@ -26,7 +26,8 @@ export function Answer() {
   const error = use((state) => state.error);
   const file = use((state) => state.file);
   const view = file ? <Loading file={file} /> : error ? <Message error={error} /> : plan && request ? <Planned plan={plan} request={request} /> : request ? <Starting /> : <Empty />;
-  return <main class="out" id="out" tabIndex={-1}>{view}</main>;
+  // A log is compared with the start that it tells of: it needs no plan of the question.
+  return <main class="out" id="out" tabIndex={-1}>{view}{!file && (error || !plan) && <Verification />}</main>;
 }
 
 const READINGS: [Reading, string][] = [['need', 'Need'], ['reserve', 'Reserve'], ['peak', 'Peak']];

@@ -29,6 +29,7 @@ export const Foot = () => (
     <span>Runs in this page. Sends nothing.</span>
     <span>Vramwise __VRAMWISE_VERSION__</span>
     <span>Sizes in GiB, 2^30 bytes</span>
+    <button class="link plain" id="all-terms" onClick={() => set({ term: '' })}>Terms</button>
     <button class="link plain" onClick={() => set({ help: true })}>Keys</button>
   </footer>
 );

@@ -58,18 +58,21 @@ function ModelField({ request }: { request: Request | undefined }) {
   );
 }
 
+/** The term for a kind of cache: "latent 512+64", "sliding 4096", … */
+const cacheTerm = (kind: string) => (/^latent/.test(kind) ? 'MLA' : /^(sliding|chunked)/.test(kind) ? 'Sliding window' : /recurrent|state|conv/.test(kind) ? 'Recurrent' : '');
+
 function Facts() {
   const { model, inspect } = use((state) => state.inspect)!;
   const kinds = new Map<string, number>();
   for (const run of inspect.cache_runs) kinds.set(run.cache, (kinds.get(run.cache) ?? 0) + run.layers);
-  const caches = [...kinds].filter(([kind]) => kind !== 'full' || kinds.size > 1).map(([kind, count]) => `${grouped(count)} ${kind.replace(/_/g, ' ').replace(/^latent/, 'MLA')}`);
+  const caches = [...kinds].filter(([kind]) => kind !== 'full' || kinds.size > 1);
   return (
     <>
       <span>{parameters(model.parameters)} parameters</span>
-      <span>{model.active_parameters < model.parameters ? `${parameters(model.active_parameters)} active` : 'dense'}</span>
+      <span>{model.active_parameters < model.parameters ? <Term word="Mixture of experts" text={`${parameters(model.active_parameters)} active`} /> : 'dense'}</span>
       <span>{grouped(inspect.layers)} layers</span>
-      {caches.length > 0 && <span>{caches.join(', ')}</span>}
-      <span>{grouped(model.kv_bytes_per_token / 1024)} KiB a token</span>
+      {caches.length > 0 && <span>{caches.map(([kind, count], i) => <>{i > 0 && ', '}{grouped(count)} <Term word={cacheTerm(kind)} text={kind.replace(/_/g, ' ').replace(/^latent/, 'MLA')} /></>)}</span>}
+      <span><Term word="KV cache" text={`${grouped(model.kv_bytes_per_token / 1024)} KiB a token`} /></span>
     </>
   );
 }
@@ -109,7 +112,7 @@ function Weights({ request }: { request: Request }) {
   };
   return (
     <div>
-      <label class="lab" for="weights">Weights</label>
+      <label class="lab" for="weights"><Term word="Format" text="Weights" /></label>
       <select class="ctl" id="weights" value={chosen} onChange={(event) => {
         const format = event.currentTarget.value;
         edit((current) => withWeights(current, format));

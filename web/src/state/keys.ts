@@ -27,8 +27,8 @@ export function listenToKeys(): void {
     const target = event.target as HTMLElement;
     if (event.key === 'Escape' && target.matches(`${FIELD}, input`)) target.blur();
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-    const { keys, help } = get();
-    if (!keys || help || target.matches(FIELD)) return;
+    const { keys, help, term } = get();
+    if (!keys || help || term !== undefined || target.matches(FIELD)) return;
     const run = KEYS[event.key];
     if (!run) return;
     event.preventDefault();

@@ -88,6 +88,7 @@ async function takeLog(log: string): Promise<string> {
       : `${answer.error.message}${answer.error.hints?.length ? `; ${answer.error.hints[0]}` : ''}`;
   }
   set({ verified: answer.verify });
+  requestAnimationFrame(() => document.getElementById('verified')?.scrollIntoView({ block: 'nearest' }));
   return `Read as a log of ${answer.verify.engine || 'a server'}: ${grouped(answer.verify.read.matched)} of ${grouped(answer.verify.read.lines)} lines say something about memory.`;
 }
 

@@ -53,6 +53,23 @@ export interface Load {
   stopped?: boolean;
 }
 
+/** Why a server died, and what would have started. */
+export interface Failure {
+  cause: string;
+  phase: string;
+  text: string;
+  log_line?: number;
+  printed?: string;
+  needed?: number;
+  available?: number;
+  shortfall?: number;
+  shortfall_is_least?: boolean;
+  /** false: the plan of this start on the card that was named does not fail, so its changes say nothing. */
+  reproduced?: boolean;
+  advice?: { knob: string; direction: string; text: string }[];
+  changes?: { change: string; option?: string; cost?: string; outcome: Outcome }[];
+}
+
 /** Answer of ask "verify", as far as it is drawn. */
 export interface Verified {
   answer: string;
@@ -62,7 +79,8 @@ export interface Verified {
   model?: string;
   agrees?: boolean;
   read: { lines: number; matched: number };
-  rows?: { line: string; component: string; unit?: string; predicted: number; low?: number; high?: number; logged: number; difference: number; within_bar: boolean }[];
+  rows?: { line: string; component: string; unit?: string; predicted: number; low?: number; high?: number; logged: number; difference: number; exact: boolean; within_bar: boolean }[];
+  failure?: Failure;
   attribution?: { component: string; difference_bytes: number; beyond_bar: boolean; text: string }[];
   checks?: { id: string; holds: boolean; text: string }[];
   lacking?: string[];
@@ -90,6 +108,8 @@ export interface State {
   file: FileProgress | undefined;
   toast: { text: string; undo?: Request } | undefined;
   help: boolean;
+  /** The list of terms is open at this one; '': at its start. */
+  term: string | undefined;
   keys: boolean;
   theme: 'system' | 'light' | 'dark';
   ready: boolean;
@@ -110,7 +130,7 @@ export interface State {
 let state: State = {
   request: undefined, plan: undefined, error: undefined, inspect: undefined, levers: undefined, sizes: {},
   curve: undefined, map: undefined, cards: undefined, cardsDone: false, pins: [], reading: 'need', file: undefined,
-  toast: undefined, help: false, keys: true, theme: 'system', ready: false, asked: 0, answers: 0, of: { levers: 0, pictures: 0, cards: 0 },
+  toast: undefined, help: false, term: undefined, keys: true, theme: 'system', ready: false, asked: 0, answers: 0, of: { levers: 0, pictures: 0, cards: 0 },
   verified: undefined, load: undefined, recording: undefined,
   trafficOpen: false,
 };
