@@ -442,6 +442,13 @@ Result<void> resolve_sources(Value& request, const SourceOptions& options) {
     Value* inner = request.find(side);
     if (inner != nullptr && inner->is_object()) holders.push_back(inner);
   }
+  if (Value* processes = request.find("processes"); processes != nullptr && processes->is_array()) {
+    for (Value& process : processes->as_array()) {
+      if (!process.is_object()) continue;
+      take_file_of_line(process);
+      holders.push_back(&process);
+    }
+  }
   for (Value* holder : holders) {
     if (Value* model = holder->find("model")) TRY(resolve_model(*model, options));
     Value* draft = holder->find("draft");

@@ -13,6 +13,7 @@
 #include "apps/cli/command_tree.h"
 #include "apps/cli/doctor.h"
 #include "apps/cli/loadtest.h"
+#include "apps/cli/node_file.h"
 #include "apps/cli/output.h"
 #include "apps/cli/plan_file.h"
 #include "apps/cli/question.h"
@@ -30,7 +31,9 @@
 namespace vramwise::cli {
 namespace {
 
-int answer_question(const Question& question, const Output& output, const Pictures& pictures) {
+// `node_file` is where the question's programs stand; empty: it is about one.
+int answer_question(const Question& question, const std::string& node_file, const Output& output,
+                    const Pictures& pictures) {
   auto request = build_request(question);
   if (!request) return show_error(request.error(), output);
   if (output.print_request) {
@@ -38,7 +41,8 @@ int answer_question(const Question& question, const Output& output, const Pictur
     return 0;
   }
   if (question.ask == "simulate") return run_simulation(*request, output, pictures);
-  const json::Value answer = api::handle_value(*request);
+  json::Value answer = api::handle_value(*request);
+  if (!node_file.empty()) name_node_file(answer, node_file);
   if (!question.save.empty() && answer.find("error") == nullptr) {
     if (auto saved = save_plan(question.save, *request, answer); !saved) {
       return show_error(saved.error(), output);
@@ -148,6 +152,13 @@ int run(int argc, char** argv) {
       ->add_option("--save", questions[0].save, "also write a plan file, for `check` and `diff`")
       ->type_name("FILE")
       ->group("Output");
+  std::string node_file;
+  asks[0]
+      ->add_option("--node", node_file,
+                   "plan several programs on one node, in start order, from a YAML or JSON\n"
+                   "file (docs/node-files.md); - reads standard input")
+      ->type_name("FILE")
+      ->group("Question");
   std::string emit;
   asks[0]
       ->add_option("--emit", emit, "print a manifest to run it: compose, k8s or llm-d")
@@ -272,14 +283,27 @@ int run(int argc, char** argv) {
     }
     if (max_count > 0) questions[i].extra.set("max_count", max_count);
     questions[i].line = launch_line;
-    if (questions[i].model.empty() && questions[i].request_file.empty() &&
-        questions[i].line.empty() && questions[i].line_file.empty() &&
-        questions[i].ask != "models") {
+    const bool names_model = !questions[i].model.empty() || !questions[i].request_file.empty() ||
+                             !questions[i].line.empty() || !questions[i].line_file.empty();
+    const bool whole_node = !node_file.empty();
+    if (whole_node && (names_model || !questions[i].save.empty() || !emit.empty())) {
+      std::cerr << "error: --node plans the programs of its file, and another one was given\n"
+                   "  help: put the model or the line into the file as a process\n"
+                   "  help: --save and --emit are for one server\n";
+      return kUsage;
+    }
+    if (whole_node) {
+      auto request = read_node_file(node_file);
+      if (!request) return show_error(request.error(), output);
+      questions[i].ask = "node";
+      questions[i].extra = std::move(*request);
+    }
+    if (!names_model && !whole_node && questions[i].ask != "models") {
       std::cerr << "error: no model given\n  help: vramwise " << questions[i].ask
                 << " MODEL …, or --request FILE\n  help: vramwise catalog models\n";
       return kUsage;
     }
-    return answer_question(questions[i], output, pictures);
+    return answer_question(questions[i], node_file, output, pictures);
   }
   if (verify.parsed()) return verify.run(launch_line);
   if (calibration.parsed()) return calibration.run();

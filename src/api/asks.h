@@ -25,6 +25,8 @@ Result<json::Value> ask_models(const json::Reader& request, const json::Value& i
 // In compare.cpp.
 Result<json::Value> ask_compare(const json::Reader& request, const json::Value& id);
 
+// In node.cpp.
+Result<json::Value> ask_node(const json::Reader& request, const json::Value& id);
 // In grid.cpp.
 Result<json::Value> ask_grid(const json::Reader& request, const json::Value& id);
 

@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "plan/cards.h"
+#include "plan/held.h"
 
 namespace vramwise::plan {
 namespace {
 
 Bytes taken_on_fullest(const engines::Assessment& a) {
-  const engines::Ledger& ledger = a.primary == engines::Reading::need ? a.need : a.reserve;
-  return ledger.total(a.fullest_device).likely;
+  return held_ledger(a).total(a.fullest_device).likely;
 }
 
 Resolved with_cards(const Resolved& resolved, const catalog::Gpu& gpu, int count,

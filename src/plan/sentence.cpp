@@ -1,6 +1,7 @@
 #include "plan/sentence.h"
 
 #include "base/text.h"
+#include "plan/held.h"
 
 namespace vramwise::plan {
 namespace {
@@ -49,8 +50,7 @@ std::string sentence(const Plan& plan) {
     case Outcome::fits: break;
   }
   std::string text = "Fits: ";
-  const engines::Ledger& ledger =
-      assessment.primary == engines::Reading::need ? assessment.need : assessment.reserve;
+  const engines::Ledger& ledger = held_ledger(assessment);
   if (plan.resolved.hardware.is_cpu_only()) {
     text += format_bytes(ledger.total(engines::kHost).likely) + " of host memory";
   } else {

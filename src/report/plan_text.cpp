@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/fields.h"
+#include "report/outcome.h"
 #include "report/placement_text.h"
 #include "report/text.h"
 
@@ -20,21 +21,6 @@ struct Part {
 constexpr std::array kParts = {
     Part{"weights", "weights", Ink::blue}, Part{"kv_cache", "KV cache", Ink::magenta},
     Part{"activations", "activations", Ink::cyan}, Part{"runtime", "runtime", Ink::yellow}};
-
-std::string mark(const Style& style, const std::string& outcome) {
-  if (outcome == "fits") return paint(style, Ink::green, style.unicode ? "✓ " : "+ ");
-  if (outcome == "tight") return paint(style, Ink::yellow, "! ");
-  return paint(style, Ink::red, style.unicode ? "✗ " : "x ");
-}
-
-Ink outcome_ink(const std::string& outcome) {
-  return outcome == "fits" ? Ink::green : outcome == "tight" ? Ink::yellow : Ink::red;
-}
-
-std::string words(std::string outcome) {
-  std::replace(outcome.begin(), outcome.end(), '_', ' ');
-  return outcome;
-}
 
 // "llama-3.1-70b, Q4_K_M, llama.cpp, 1 x h100-sxm of 79.19 GiB, 2 x 65,536 tokens"
 std::string subject(const Value& answer) {
@@ -179,7 +165,7 @@ void add_levers(std::string& out, const Value& answer, const Style& style) {
     if (freed != 0) {
       line += (freed > 0 ? ": frees " : ": takes ") + size_text(style, freed > 0 ? freed : -freed);
     }
-    line += ", then " + words(outcome);
+    line += ", then " + outcome_words(outcome);
     if (lever.find("users") != nullptr) {
       const int64_t users = integer(lever, "users");
       line += " with " + format_grouped(users) + (users == 1 ? " user" : " users");
@@ -343,6 +329,7 @@ std::string to_text(const Value& answer, const Style& style) {
   if (answer.find("max") != nullptr) return max_text(answer, style);
   if (answer.find("gpus") != nullptr) return gpus_text(answer, style);
   if (answer.find("models") != nullptr) return models_text(answer, style);
+  if (answer.find("node") != nullptr) return node_text(answer, style);
   if (answer.find("check") != nullptr) return check_text(answer, style);
   if (answer.find("compare") != nullptr) return compare_text(answer, style);
   if (answer.find("simulate") != nullptr) return simulate_text(answer, style);

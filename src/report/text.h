@@ -32,6 +32,8 @@ std::string max_text(const json::Value& answer, const Style& style);
 std::string gpus_text(const json::Value& answer, const Style& style);
 std::string models_text(const json::Value& answer, const Style& style);
 std::string compare_text(const json::Value& answer, const Style& style);
+// Several programs on one node.
+std::string node_text(const json::Value& answer, const Style& style);
 // A simulated load: rate, users, occupancy over time, latency, cost.
 std::string simulate_text(const json::Value& answer, const Style& style);
 // What the "workload" block of a plan says about lengths and users; empty without.

@@ -1,4 +1,5 @@
-"""docs/decisions.md shows what the commands in it print, and --prices replaces the catalog's prices."""
+"""docs/decisions.md and docs/node-files.md show what the commands in them print, and --prices replaces the
+catalog's prices."""
 import json
 import os
 import pathlib
@@ -9,13 +10,14 @@ import sys
 import tempfile
 import unittest
 
-VRAMWISE = os.environ.get("VRAMWISE", "build/release/bin/vramwise")
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "decisions.md"
+VRAMWISE = os.path.abspath(os.environ.get("VRAMWISE", "build/release/bin/vramwise"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = {ROOT / "docs" / "decisions.md": 4, ROOT / "docs" / "node-files.md": 1}  # page: transcripts in it
 BLOCK = re.compile(r"<!-- run: (.*?)(?: \| head (\d+))? -->\n(.*?)<!-- end -->", re.S)
 
 
 def run(*arguments):
-    return subprocess.run([VRAMWISE, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+    return subprocess.run([VRAMWISE, *map(str, arguments)], capture_output=True, text=True, timeout=120, cwd=ROOT,
                           env=dict(os.environ, LC_ALL="C.UTF-8"))
 
 
@@ -31,11 +33,12 @@ def transcript(command, lines):
 
 class Transcripts(unittest.TestCase):
     def test_the_page_shows_what_the_commands_print(self):
-        blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-        self.assertEqual(len(blocks), 4)
-        for command, lines, shown in blocks:
-            with self.subTest(command):
-                self.assertEqual(shown, transcript(command, lines))
+        for page, count in PAGES.items():
+            blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+            self.assertEqual(len(blocks), count)
+            for command, lines, shown in blocks:
+                with self.subTest(command):
+                    self.assertEqual(shown, transcript(command, lines))
 
     def test_the_two_questions_are_answered(self):
         answer = json.loads(run("gpus", "Qwen/Qwen3-32B", "--ctx", "8k", "--concurrency", "50", "--json").stdout)["gpus"]
@@ -82,8 +85,9 @@ class Prices(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
-        text = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(BLOCK.sub(lambda m: f"<!-- run: {m[1]}{' | head ' + m[2] if m[2] else ''} -->\n"
-                                  f"{transcript(m[1], m[2])}<!-- end -->", text), encoding="utf-8")
+        for page in PAGES:
+            text = page.read_text(encoding="utf-8")
+            page.write_text(BLOCK.sub(lambda m: f"<!-- run: {m[1]}{' | head ' + m[2] if m[2] else ''} -->\n"
+                                      f"{transcript(m[1], m[2])}<!-- end -->", text), encoding="utf-8")
     else:
         unittest.main()
