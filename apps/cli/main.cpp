@@ -122,6 +122,17 @@ constexpr const char* kExamples =
     "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
     "3 input; 4 unknown name; 70 a bug of ours; 130 interrupted.\n";
 
+// The command that the line names. Options are set up for it alone, unless it lists those of all:
+// they are some hundreds, and setting them up takes longer than most answers.
+bool sets_up(std::string_view command, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (starts_with(word, "-")) continue;
+    return word == command || word == "completions" || word == "man" || word == "__complete";
+  }
+  return false;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Where every byte of GPU memory goes before you pay for the GPU."};
   app.name("vramwise");
@@ -135,7 +146,7 @@ int run(int argc, char** argv) {
     questions.push_back({});
     questions.back().ask = name;
     CLI::App* command = app.add_subcommand(name, help);
-    add_question_options(*command, questions.back(), output);
+    if (sets_up(name, argc, argv)) add_question_options(*command, questions.back(), output);
     return command;
   };
   std::vector<CLI::App*> asks = {
