@@ -127,8 +127,11 @@ Result<plan::NodeProcess> read_process(const json::Reader& from, size_t index,
   }
   // The machine comes from the node; the line is read as it stands.
   Value filled = request_of(from, no_cards());
+  Notes told;
   if (from.has("line")) {
-    TRY_ASSIGN(filled, request_from_line(json::Reader(filled, "request")));
+    TRY_ASSIGN(FromLine read, request_from_line(json::Reader(filled, "request")));
+    filled = std::move(read.request);
+    told.warnings = std::move(read.notes);
     filled.set("hardware", no_cards());
   }
   TRY_ASSIGN(process.devices, devices_of(from, filled, node.devices.size()));
@@ -141,6 +144,7 @@ Result<plan::NodeProcess> read_process(const json::Reader& from, size_t index,
   }
   request.hardware.cpu_only = request.hardware.devices.empty();
   TRY_ASSIGN(process.server, plan::resolve(request));
+  process.server->notes.append(told);
   return process;
 }
 
