@@ -204,7 +204,10 @@ constexpr const char* kStyle =
     ".key span{display:inline-block;margin-right:1.2rem}.key i{display:inline-block;width:1.4rem;"
     "height:0;border-top:3px solid;margin-right:.4rem;vertical-align:middle}"
     ".k0{color:var(--s0)}.k1{color:var(--s1)}.k2{color:var(--s2)}.k3{color:var(--s3)}"
-    ".k4{color:var(--s4)}.k5{color:var(--s5)}";
+    ".k4{color:var(--s4)}.k5{color:var(--s5)}"
+    // A phone: figures stay in one piece, the pictures' letters keep a size that can be read.
+    ".t td+td{white-space:nowrap}@media(max-width:600px){th,td{padding:.25rem .2rem;"
+    "font-size:.8rem}svg text{font-size:18px}}";
 
 ChartSeries over_time(const Value& test, const char* key, const char* name) {
   ChartSeries series{name, {}, false, false};
@@ -261,7 +264,8 @@ Chart memory_chart(const Value& test) {
 }
 
 std::string latency_table(const Value& test) {
-  std::string out = "<table><tr><th>" + html_text(text_of(test, "latency_of")) + "</th>";
+  std::string out =
+      "<table class=\"t\"><tr><th>" + html_text(text_of(test, "latency_of")) + "</th>";
   for (const char* q : kQuantiles) out += "<th>" + std::string(q) + "</th>";
   out += "</tr>\n";
   for (const Latency& row : kLatencies) {

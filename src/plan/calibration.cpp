@@ -8,9 +8,9 @@
 namespace vramwise::plan {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOptions = {
-    "max_num_batched_tokens", "max_num_seqs",         "kv_cache_dtype",
-    "enforce_eager",          "chunked_prefill_size", "enable_expert_parallel"};
+constexpr std::array<std::string_view, 7> kOptions = {
+    "max_num_batched_tokens", "max_num_seqs",           "kv_cache_dtype",    "enforce_eager",
+    "chunked_prefill_size",   "enable_expert_parallel", "moe_config.backend"};
 
 struct Run {
   std::string engine, version, gpu, model, family, weights;
@@ -48,6 +48,9 @@ bool same_release(std::string_view a, std::string_view b) {
 
 bool same_options(const Run& run, const engines::Assessment& assessment) {
   const json::Value now = measured_options(assessment);
+  const size_t then_given =
+      run.options != nullptr && run.options->is_object() ? run.options->as_object().size() : 0;
+  if (then_given != now.as_object().size()) return false;
   for (const json::Member& m : now.as_object()) {
     const json::Value* then = run.options == nullptr ? nullptr : run.options->find(m.key);
     if (then == nullptr || !(*then == m.value)) return false;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/fields.h"
 #include "report/table.h"
@@ -17,6 +19,18 @@ void add_findings(std::string& out, const Value& launch, std::string_view key,
                   std::string_view label, Ink ink, const Style& style) {
   for (const Value& item : member(launch, key).as_array()) {
     out += paint(style, ink, label) + " " + shown(item) + "\n";
+  }
+}
+
+// What the program would refuse, and what is worth knowing, in sentences.
+void add_remarks(std::string& out, const Value& launch, const Style& style) {
+  const json::Array& errors = member(launch, "errors").as_array();
+  for (const Value& remark : member(launch, "remarks").as_array()) {
+    const std::string code = text(remark, "code");
+    const bool refused = std::any_of(errors.begin(), errors.end(),
+                                     [&](const Value& e) { return e.as_string() == code; });
+    out += paint(style, refused ? Ink::red : Ink::yellow, refused ? "refused:" : "warning:") + " " +
+           wrap(text(remark, "text"), style.width, 2, 9) + "\n";
   }
 }
 
@@ -47,8 +61,7 @@ std::string launch_text(const Value& answer, const Style& style) {
     out += safe(variable.key) + "=" + shown(variable.value) + "\n";
   }
   if (const Value* gpus = launch.find("gpus")) out += "visible GPUs: " + shown(*gpus) + "\n";
-  add_findings(out, launch, "errors", "refused:", Ink::red, style);
-  add_findings(out, launch, "warnings", "warning:", Ink::yellow, style);
+  add_remarks(out, launch, style);
   for (const Value& item : member(launch, "unknown").as_array()) {
     out += paint(style, Ink::yellow, "unknown:") + " " + text(item, "token");
     if (item.find("nearest") != nullptr)

@@ -119,8 +119,8 @@ class RowWriter {
       return;
     }
     const Outside& o = s_.outside[d];
-    add(Component::runtime, "context and kernels of the backend", o.context, Basis::modelled,
-        kDriver);
+    add(Component::runtime, "context and kernels of the backend", o.context,
+        o.measured ? Basis::measured : Basis::modelled, kDriver);
     if (with_scratch) {
       add(Component::runtime, "scratch of ops at the first long prompt", o.scratch, Basis::modelled,
           kDriver);
@@ -204,7 +204,7 @@ void write_elsewhere(const Question& q, const PlanState& s, Ledger& ledger) {
   if (!s.draft) return;
   for (const Draft::Elsewhere& e : s.draft->elsewhere()) {
     const Outside o = outside_of(*s.profile, q.hardware->backend, q.hardware->devices[e.device],
-                                 s.draft->shape(), s.budget.size);
+                                 s.draft->shape(), s.budget.size, q.settings.calibration.get());
     const auto add = [&](Component c, std::string_view item, ByteRange bytes, Basis basis,
                          std::string_view source) {
       LedgerRow row;

@@ -33,12 +33,21 @@ bool has_plain_weights(const Shape& shape) {
 }  // namespace
 
 Outside outside_of(const json::Value& profile, Backend backend, const Device& device,
-                   const Shape& shape, const ContextSize& size) {
+                   const Shape& shape, const ContextSize& size, const Calibration* measured) {
   Outside outside;
   const json::Value* table = profile.find("outside");
   const json::Value* entry = table == nullptr ? nullptr : table->find(to_string(backend));
   if (entry == nullptr) return outside;
   outside.context = mib(entry->find("context_mib"));
+  if (measured != nullptr && measured->non_torch) {
+    const Bytes shift = measured->non_torch->shift;
+    outside.context = measured_range(outside.context + ByteRange{shift, shift, shift},
+                                     *measured->non_torch, device.gpu.unified_memory);
+    outside.measured = true;
+    outside.context.low = std::max(Bytes(), outside.context.low);
+    outside.context.likely = std::max(Bytes(), outside.context.likely);
+    outside.context.high = std::max(Bytes(), outside.context.high);
+  }
   outside.scratch = mib(entry->find("scratch_mib"));
   if (backend == Backend::cuda || backend == Backend::rocm) {
     // Activations as 8-bit blocks for the integer kernels, or as f16 for cuBLAS with its workspace.

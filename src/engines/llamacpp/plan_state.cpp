@@ -14,8 +14,8 @@ namespace {
 // Does any device run out of memory?
 bool over_memory(const Question& q, const PlanState& s, const Budget& b) {
   for (size_t d = 0; d < s.devices(); ++d) {
-    const Outside o =
-        outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(), b.size);
+    const Outside o = outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(), b.size,
+                                 q.settings.calibration.get());
     const Bytes beside = s.extras.parts.empty() ? Bytes() : s.extras.parts[d].likely();
     if (Bytes(b.total(d)) + o.context.likely + beside > s.device(q, d).free()) return true;
   }
@@ -169,8 +169,8 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   TRY_ASSIGN(s.extras, extras_of(q, s.shape(), s.rules, *s.profile, s.request, s.budget, s.notes));
   if (refusals_of(s).empty()) answer_fit(q, s);
   for (size_t d = 0; d < s.devices(); ++d) {
-    s.outside.push_back(
-        outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(), s.budget.size));
+    s.outside.push_back(outside_of(*s.profile, q.hardware->backend, s.device(q, d), s.shape(),
+                                   s.budget.size, q.settings.calibration.get()));
   }
   return state;
 }

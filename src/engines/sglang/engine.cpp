@@ -11,6 +11,7 @@ namespace vramwise::engines {
 namespace sglang {
 namespace {
 
+constexpr std::string_view kBefore = "CUDA context and communication";
 constexpr std::string_view kPools = "sglang model_executor/pool_configurator.py";
 
 void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens,
@@ -47,14 +48,16 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
       row(*ledger, Component::weights, to_string(WeightItem(i)),
           {part - Bytes(int64_t(double((rest.likely - rest.low).count()) * share)), part,
            part + Bytes(int64_t(double((rest.high - rest.likely).count()) * share))},
-          Basis::derived, "this rank's share of the tensors, as loaded",
-          {{"tp_size", double(s.tensor)}}, "sglang layers");
+          r.weights_measured ? Basis::measured : Basis::derived,
+          "this rank's share of the tensors, as loaded", {{"tp_size", double(s.tensor)}},
+          "sglang layers");
     }
-    row(*ledger, Component::weights, "left behind by loading", s.leftovers, Basis::modelled,
+    row(*ledger, Component::weights, "left behind by loading", r.leftovers, Basis::modelled,
         "SGLang prints it as weights: free memory before less free memory after", {},
         "public server logs");
-    row(*ledger, Component::runtime, "CUDA context and communication", s.before, Basis::modelled,
-        "gone before the weights are loaded", {}, "public server logs");
+    row(*ledger, Component::runtime, kBefore, r.before,
+        r.before_measured ? Basis::measured : Basis::modelled, "gone before the weights are loaded",
+        {}, "public server logs");
     row(*ledger, Component::runtime, "CUDA graphs", {r.graphs / 4, r.graphs, r.graphs * 2},
         Basis::modelled, "captured batch x bytes", {{"batch", double(s.graph_batch)}},
         "sglang server_args.py");

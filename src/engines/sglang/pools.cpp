@@ -159,6 +159,30 @@ void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int
   }
 }
 
+// What was measured on this machine in place of the rules. What loading takes off the free memory
+// is one figure in the log: the tensors and what is left behind by loading them.
+void apply_measured(const Calibration& measured, bool unified, RankPlan& r) {
+  if (measured.weights) {
+    const ByteRange whole = r.weights + r.leftovers;
+    const Bytes shift = measured.weights->shift - r.leftovers.likely;
+    const Bytes likely = whole.likely + shift;
+    r.weights = measured_range(
+        {likely - (whole.likely - whole.low), likely, likely + (whole.high - whole.likely)},
+        *measured.weights, unified);
+    // The rows add up to it: the largest part takes the difference.
+    auto& parts = r.parts.bytes;
+    *std::max_element(std::begin(parts), std::end(parts)) += likely - r.parts.total();
+    r.leftovers = {};
+    r.weights_measured = true;
+  }
+  if (measured.non_torch) {
+    const Bytes shift = measured.non_torch->shift;
+    r.before =
+        measured_range(r.before + ByteRange{shift, shift, shift}, *measured.non_torch, unified);
+    r.before_measured = true;
+  }
+}
+
 }  // namespace
 
 RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Notes& notes) {
@@ -172,26 +196,32 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   }
   r.drafter = draft.weights;
   r.parts.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
-  const Bytes weights = r.parts.total();
-  r.weights = {weights - std::max(weights * s.weights_low_per_mille / 1000, MiB(1)), weights,
-               weights + std::max(weights * s.weights_high_per_mille / 1000, s.weights_floor)};
+  const Bytes counted = r.parts.total();
+  r.weights = {counted - std::max(counted * s.weights_low_per_mille / 1000, MiB(1)), counted,
+               counted + std::max(counted * s.weights_high_per_mille / 1000, s.weights_floor)};
   r.weights.low -= r.drafter.likely - r.drafter.low;
   r.weights.high += r.drafter.high - r.drafter.likely;
+  r.before = s.before;
+  r.leftovers = s.leftovers;
+  if (q.settings.calibration) {
+    apply_measured(*q.settings.calibration, device.gpu.unified_memory, r);
+  }
   r.cells = cells_of(q, s, draft);
   r.fraction_derived = !s.fraction;
   r.fraction =
       s.fraction ? *s.fraction : default_fraction(q, s, device.total * s.smi_per_mille / 1000);
 
+  const Bytes weights = r.weights.likely;
   const Bytes idle = device.free();
-  r.free_before = {idle - s.before.high - device.total_uncertainty, idle - s.before.likely,
-                   idle - s.before.low + device.total_uncertainty};
+  r.free_before = {idle - r.before.high - device.total_uncertainty, idle - r.before.likely,
+                   idle - r.before.low + device.total_uncertainty};
   r.outside = Bytes(int64_t(double(r.free_before.likely.count()) * (1 - r.fraction)));
-  r.free_after = {r.free_before.low - r.weights.high - s.leftovers.high,
-                  r.free_before.likely - weights - s.leftovers.likely,
-                  r.free_before.high - r.weights.low - s.leftovers.low};
+  r.free_after = {r.free_before.low - r.weights.high - r.leftovers.high,
+                  r.free_before.likely - weights - r.leftovers.likely,
+                  r.free_before.high - r.weights.low - r.leftovers.low};
   Spread spread;
   spread.add(r.free_before);
-  spread.add({-s.leftovers.high, -s.leftovers.likely, -s.leftovers.low});
+  spread.add({-r.leftovers.high, -r.leftovers.likely, -r.leftovers.low});
   spread.add({-(r.weights.high - weights), Bytes(), weights - r.weights.low});
   const Bytes likely = r.free_after.likely - r.outside;
   r.budget = {likely - spread.down(), likely, likely + spread.up()};

@@ -27,6 +27,9 @@ struct RankPlan {
   RankWeights parts;
   ByteRange drafter;  // the part of a separate drafter, with its bar
   ByteRange weights;  // as the free memory falls by
+  // Gone before the weights, and left behind by loading them; as measured where a run applies.
+  ByteRange before, leftovers;
+  bool before_measured = false, weights_measured = false;
   double fraction = 0;
   bool fraction_derived = false;
   ByteRange free_before;  // before the weights

@@ -24,10 +24,30 @@ constexpr std::string_view kUtil = "tensorrt_llm/_torch/pyexecutor/_util.py";
 struct RankPlan {
   RankWeights parts;
   ByteRange weights, peak, cache;
-  ByteRange drafter;  // the part of the weights that is a separate drafter's
+  ByteRange drafter;   // the part of the weights that is a separate drafter's
+  ByteRange overhead;  // above the weights at the profiled peak
+  bool weights_measured = false, overhead_measured = false;
   Bytes per_token, trial, states;
   int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
 };
+
+// What was measured on this machine in place of the rules.
+void apply_measured(const Calibration& measured, bool unified, RankPlan& r) {
+  const auto moved = [&](const ByteRange& range, const MeasuredTerm& term) {
+    return measured_range(range + ByteRange{term.shift, term.shift, term.shift}, term, unified);
+  };
+  if (measured.weights) {
+    r.weights = moved(r.weights, *measured.weights);
+    // The rows add up to it: the largest part takes the difference.
+    auto& parts = r.parts.bytes;
+    *std::max_element(std::begin(parts), std::end(parts)) += measured.weights->shift;
+    r.weights_measured = true;
+  }
+  if (measured.activations) {
+    r.overhead = moved(r.overhead, *measured.activations);
+    r.overhead_measured = true;
+  }
+}
 
 RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Notes& notes) {
   RankPlan r;
@@ -61,11 +81,15 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   }
   r.drafter = draft.weights;
   r.parts.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
-  const Bytes weights = r.parts.total();
-  r.weights = {weights - weights * s.weights_low_per_mille / 1000, weights,
-               weights + weights * s.weights_high_per_mille / 1000};
+  const Bytes counted = r.parts.total();
+  r.weights = {counted - counted * s.weights_low_per_mille / 1000, counted,
+               counted + counted * s.weights_high_per_mille / 1000};
   r.weights.low -= r.drafter.likely - r.drafter.low;
   r.weights.high += r.drafter.high - r.drafter.likely;
+  r.overhead = s.overhead;
+  if (q.settings.calibration) {
+    apply_measured(*q.settings.calibration, device.gpu.unified_memory, r);
+  }
 
   for (const LayerCache& c : layers) {
     if (s.pipeline > 1 && c.layer >= range.end) continue;
@@ -82,10 +106,10 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
 
   Spread spread;
   spread.add(r.weights);
-  spread.add(s.overhead);
+  spread.add(r.overhead);
   spread.add({-device.total_uncertainty, Bytes(), device.total_uncertainty});
   // The trial cache is part of the printed peak and given back before the sizing.
-  const Bytes held = weights + s.overhead.likely + device.used;
+  const Bytes held = r.weights.likely + r.overhead.likely + device.used;
   const ByteRange without_trial = {held - spread.down(), held, held + spread.up()};
   const auto share = [&](Bytes used) {
     return Bytes(int64_t(s.fraction * double((device.total - used).count())));
@@ -127,11 +151,13 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int
       row(*ledger, Component::weights, to_string(WeightItem(i)),
           WeightItem(i) == WeightItem::drafter ? r.drafter : ByteRange::exactly(r.parts.bytes[i]),
           WeightItem(i) == WeightItem::drafter && !r.drafter.is_exact() ? Basis::modelled
+          : r.weights_measured                                          ? Basis::measured
                                                                         : Basis::derived,
           "this rank's share of the tensors, as loaded", {{"tensor_parallel", double(s.tensor)}});
     }
-    row(*ledger, Component::runtime, "runtime, communication, graphs and activations", s.overhead,
-        Basis::modelled, "profiled peak above the weights", {});
+    row(*ledger, Component::runtime, "runtime, communication, graphs and activations", r.overhead,
+        r.overhead_measured ? Basis::measured : Basis::modelled, "profiled peak above the weights",
+        {});
     row(*ledger, Component::kv_cache, "states", ByteRange::exactly(r.states), Basis::derived,
         "max_batch_size x state_bytes", {{"max_batch_size", double(s.max_batch)}});
     const int64_t held = ledger == &a.need ? saturating_multiply(tokens, requests) : r.tokens;
@@ -270,6 +296,13 @@ Result<Assessment> assess_trtllm(const Question& q) {
   a.effective.set("max_num_tokens", json::Value(s.max_tokens_in_flight));
   a.effective.set("max_seq_len", json::Value(s.max_seq));
   a.effective.set("kv_cache_dtype", json::Value(s.cache_dtype));
+  // The peak beside the weights differs between expert kernels.
+  for (const std::string_view name : {"moe_config.backend", "moe_backend"}) {
+    if (const json::Value* given = q.settings.options.find(name)) {
+      a.effective.set("moe_config.backend", *given);
+      break;
+    }
+  }
   Options line = q.settings.options;
   if (s.tensor_assumed) line.set("tensor_parallel_size", json::Value(s.tensor));
   if (s.length_from_workload) line.set("max_seq_len", json::Value(s.max_seq));
