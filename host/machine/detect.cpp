@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/gpu.h"
 #include "host/environment.h"
 #include "host/machine/amdgpu.h"
 #include "host/machine/apple.h"
@@ -111,6 +112,10 @@ void complete_card(Card& card, const HostMemory& host) {
   const CatalogMatch match =
       match_catalog(card.name, card.vendor, card.slice.empty() ? card.driver_total : Bytes());
   card.gpu = match.gpu;
+  // A slice has its own share of the processors beside its own memory, where the catalog knows it.
+  if (!card.slice.empty() && !card.gpu.empty()) {
+    if (const auto slice = catalog::find_gpu(card.gpu + ":" + card.slice)) card.gpu = slice->id;
+  }
   if (card.unified && card.driver_total <= Bytes()) {
     // The host's memory is the card's, and other programs hold a part of it.
     card.driver_total = host.total;

@@ -163,10 +163,10 @@ class Nvml(MachineCase):
                          [(0, None, True), (0, "1g.10gb", False), (0, "3g.40gb", False), (1, None, False)])
         self.assertEqual(doctor["cards"][2]["total_bytes"], (40448 - 16) * MIB)
         self.assertEqual(doctor["cards"][2]["used_bytes"], 12000 * MIB)
-        self.assertEqual(doctor["cards"][2]["gpu"], "h100-sxm")
+        self.assertEqual(doctor["cards"][2]["gpu"], "h100-sxm:3g.40gb")
         # Alone: one slice, since a process cannot have two.
         self.assertEqual(self.local()["devices"],
-                         [{"gpu": "h100-sxm", "total_bytes": 9968 * MIB, "used_bytes": 100 * MIB}])
+                         [{"gpu": "h100-sxm:1g.10gb", "total_bytes": 9968 * MIB, "used_bytes": 100 * MIB}])
         self.assertEqual(self.local("--gpu", "local:2")["devices"][0]["total_bytes"], 81090 * MIB)
         text = self.run_it("doctor").stdout
         self.assertIn("MIG 3g.40gb", text)
