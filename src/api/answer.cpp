@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/served_type.h"
 #include "plan/sentence.h"
 
 namespace vramwise::api {
@@ -207,9 +208,7 @@ Value model_block(const model::Model& model, const weights::Weights& weights) {
   block.set("kv_bytes_per_token", kv_bytes_per_token(model));
   block.set("tensor_bytes", weights::at_rest_bytes(model, weights));
   block.set("bits_per_weight", weights::bits_per_weight(model, weights));
-  model::CacheTypes types;
-  types.attention = model.dtype;
-  types.conv = model.dtype;
+  const model::CacheTypes types = model::served_cache_types(model);
   Value cache = Value::object();
   cache.set("bytes_per_token", kv_bytes_per_token(model));
   cache.set("fixed_bytes_per_sequence", fixed_cache_bytes(model, types));
@@ -346,9 +345,7 @@ Value inspect_block(const model::Model& model, const weights::Weights& weights) 
     i = j;
   }
   block.set("cache_runs", std::move(runs));
-  model::CacheTypes types;
-  types.attention = model.dtype;
-  types.conv = model.dtype;
+  const model::CacheTypes types = model::served_cache_types(model);
   Value curve = Value::array();
   const int64_t longest = model.max_positions > 0 ? model.max_positions : int64_t{1} << 20;
   for (int64_t tokens = 1024; tokens <= longest && tokens <= int64_t{1} << 24; tokens *= 2) {

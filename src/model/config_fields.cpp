@@ -207,7 +207,15 @@ DType read_dtype(const Fields& top, const Fields& text) {
   for (const Fields& place : {text, top}) {
     const std::string name = place.text_or({"dtype", "torch_dtype"}, "");
     if (name.empty() || name == "auto") continue;
-    if (const auto type = dtype_from_name(name)) return *type;
+    if (const auto type = dtype_from_name(name)) {
+      if (*type == DType::float32) {
+        top.notes().assume("float32_checkpoint",
+                           "the checkpoint is stored in float32; engines load it in 16 bits unless "
+                           "told otherwise, and its cache is counted so",
+                           "vllm config/model.py, _resolve_auto_dtype");
+      }
+      return *type;
+    }
     place.fail(place.reader()
                    .find({"dtype", "torch_dtype"})
                    ->error(ErrorCode::unsupported, "'" + name + "' is no known element type")

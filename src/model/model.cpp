@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "model/served_type.h"
+
 namespace vramwise::model {
 namespace {
 
@@ -103,7 +105,8 @@ Bytes kv_bytes_per_token(const Model& model) {
                                  saturating_multiply(rate.elements, denominator / rate.per_tokens));
     }
   }
-  return Bytes(ceil_div(saturating_multiply(numerator, dtype_bytes(model.dtype)), denominator));
+  return Bytes(
+      ceil_div(saturating_multiply(numerator, dtype_bytes(served_type(model))), denominator));
 }
 
 Bytes cache_bytes_at(const Model& model, Tokens tokens, const CacheTypes& types) {

@@ -6,6 +6,7 @@
 #include "catalog/catalog.h"
 #include "json/reader.h"
 #include "model/model.h"
+#include "model/served_type.h"
 #include "workload/numbers.h"
 #include "workload/step_parameters.h"
 
@@ -112,9 +113,7 @@ double fourth_root_of_sum(double a, double b) {
 
 // States and full windows that a step reads (and states that it writes) per decoding sequence.
 double fixed_reads(const model::Model& model) {
-  model::CacheTypes types;
-  types.attention = model.dtype;
-  types.conv = model.dtype;
+  const model::CacheTypes types = model::served_cache_types(model);
   double bytes = 0;
   for (const model::Layer& layer : model.layers) {
     for (const model::CacheLayout& cache : layer.caches) {

@@ -40,6 +40,71 @@ TEST(SglangPools, CellsPerToken) {
   EXPECT_EQ(gpt.window_tokens, int64_t(double(gpt.tokens) * 0.8));
 }
 
+// Hundredths of a GiB, as SGLang prints free memory.
+Bytes hundredths(int64_t n) { return Bytes(int64_t(double(n) / 100 * double(GiB(1).count()))); }
+
+// The plan where `before` is free before the weights and `after` behind them.
+RankPlan with_free(const testing::Asked& asked, int64_t before, int64_t after) {
+  Notes notes;
+  auto setup = read_setup(asked.question(), notes);
+  EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
+  const Device& device = asked.hardware.devices[0];
+  const RankPlan first = plan_rank(asked.question(), *setup, device, notes);
+  setup->before = ByteRange::exactly(device.free() - hundredths(before));
+  setup->leftovers =
+      ByteRange::exactly(hundredths(before) - hundredths(after) - first.parts.total());
+  return plan_rank(asked.question(), *setup, device, notes);
+}
+
+// Free memory and fraction are inputs of each example.
+TEST(SglangWorkedExamples, Llama8b) {
+  const RankPlan r = with_free(
+      testing::ask({.config = testing::kLlama8b, .options = R"({"mem_fraction_static":0.830})"}),
+      7840, 6341);
+  EXPECT_NEAR(double(r.budget.likely.count()), 53775138029.0, 2);
+  EXPECT_EQ(r.tokens, 410271);
+}
+
+TEST(SglangWorkedExamples, Llama70bOnFour) {
+  const RankPlan r =
+      with_free(testing::ask({.config = testing::kLlama70b,
+                              .count = 4,
+                              .options = R"({"tp_size":4,"mem_fraction_static":0.819})"}),
+                7790, 4501);
+  EXPECT_NEAR(double(r.budget.likely.count()), 33189467154.0, 2);
+  EXPECT_EQ(r.tokens, 405144);
+}
+
+TEST(SglangWorkedExamples, Qwen30b) {
+  const RankPlan r = with_free(
+      testing::ask({.config = testing::kQwen30bA3b, .options = R"({"mem_fraction_static":0.830})"}),
+      7840, 2152);
+  EXPECT_NEAR(double(r.budget.likely.count()), 8796093022.0, 2);
+  EXPECT_EQ(r.tokens, 89478);
+}
+
+TEST(SglangWorkedExamples, DeepSeekOnEight) {
+  const RankPlan r =
+      with_free(testing::ask({.config = testing::kDeepSeekV3,
+                              .gpu = "h200-sxm",
+                              .count = 8,
+                              .options = R"({"tp_size":8,"mem_fraction_static":0.886})"}),
+                13800, 5843);
+  EXPECT_NEAR(double(r.budget.likely.count()), 45846628401.0, 2);
+  EXPECT_EQ(r.tokens, 652416);
+}
+
+TEST(SglangWorkedExamples, GptOss20b) {
+  const RankPlan r = with_free(
+      testing::ask({.config = testing::kGptOss20b, .options = R"({"mem_fraction_static":0.830})"}),
+      7840, 6470);
+  EXPECT_NEAR(double(r.budget.likely.count()), 55160264982.0, 2);
+  EXPECT_EQ(r.tokens, 1246931);
+  EXPECT_EQ(r.window_tokens, 997544);
+  // More than the budget: a row of padding in each pool.
+  EXPECT_EQ((r.full_pool + r.window_pool).count(), 55160266752);
+}
+
 TEST(SglangPools, DataParallelAttentionKeepsWholeHeads) {
   const RankPlan r =
       planned(testing::ask({.config = testing::kLlama70b,

@@ -1,9 +1,4 @@
-// TensorRT-LLM (PyTorch backend): a trial run measures the peak, and a fraction of what is left
-// beside it becomes the cache.
-//
-//   cache = fraction x (total - (peak - trial cache))
-//
-// Source: TensorRT-LLM tensorrt_llm/_torch/pyexecutor/_util.py, resource_manager.py.
+// TensorRT-LLM (PyTorch backend): what it answers, from the plan of each rank (rank_plan.h).
 #include "engines/engine.h"
 
 #include <algorithm>
@@ -11,8 +6,7 @@
 #include "base/text.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
-#include "engines/rank_draft.h"
-#include "engines/spread.h"
+#include "engines/trtllm/rank_plan.h"
 #include "engines/trtllm/settings.h"
 
 namespace vramwise::engines {
@@ -20,117 +14,6 @@ namespace trtllm {
 namespace {
 
 constexpr std::string_view kUtil = "tensorrt_llm/_torch/pyexecutor/_util.py";
-
-struct RankPlan {
-  RankWeights parts;
-  ByteRange weights, peak, cache;
-  ByteRange drafter;   // the part of the weights that is a separate drafter's
-  ByteRange overhead;  // above the weights at the profiled peak
-  bool weights_measured = false, overhead_measured = false;
-  Bytes per_token, trial, states;
-  int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
-};
-
-// What was measured on this machine in place of the rules.
-void apply_measured(const Calibration& measured, bool unified, RankPlan& r) {
-  const auto moved = [&](const ByteRange& range, const MeasuredTerm& term) {
-    return measured_range(range + ByteRange{term.shift, term.shift, term.shift}, term, unified);
-  };
-  if (measured.weights) {
-    r.weights = moved(r.weights, *measured.weights);
-    // The rows add up to it: the largest part takes the difference.
-    auto& parts = r.parts.bytes;
-    *std::max_element(std::begin(parts), std::end(parts)) += measured.weights->shift;
-    r.weights_measured = true;
-  }
-  if (measured.activations) {
-    r.overhead = moved(r.overhead, *measured.activations);
-    r.overhead_measured = true;
-  }
-}
-
-RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Notes& notes) {
-  RankPlan r;
-  RankLayout layout;
-  layout.tensor = s.tensor;
-  layout.attention = s.attention_ranks;
-  layout.expert_ranks = s.expert;
-  layout.expert_tensor = std::max<int64_t>(1, s.tensor / s.expert);
-  const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
-  layout.first_layer = range.first;
-  layout.end_layer = range.end;
-  layout.last_stage = s.pipeline == 1;
-  LoadRules rules;
-  rules.plain = s.plain;
-  rules.absorbed_latent = false;
-  rules.mxfp4_experts = s.mxfp4_padding;
-  rules.nvfp4_experts = s.nvfp4_padding;
-  rules.mtp_layers = s.mtp ? 1 : 0;
-  r.parts = rank_weights(*q.model, *q.weights, layout, rules);
-  CacheRules caches;
-  caches.ranks = s.attention_ranks;
-  caches.element = s.element;
-  caches.conv = s.plain;
-  caches.recurrent = s.plain;
-  std::vector<LayerCache> layers = rank_caches(*q.model, caches, s.mtp ? 1 : 0);
-  RankDraft draft;
-  // Drafters run behind the last stage.
-  if (s.drafter && s.pipeline == 1) {
-    draft = rank_draft(q, s.drafter_head, s.tensor, rules, caches, layers, notes);
-    layers.insert(layers.end(), draft.caches.begin(), draft.caches.end());
-  }
-  r.drafter = draft.weights;
-  r.parts.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
-  const Bytes counted = r.parts.total();
-  r.weights = {counted - counted * s.weights_low_per_mille / 1000, counted,
-               counted + counted * s.weights_high_per_mille / 1000};
-  r.weights.low -= r.drafter.likely - r.drafter.low;
-  r.weights.high += r.drafter.high - r.drafter.likely;
-  r.overhead = s.overhead;
-  if (q.settings.calibration) {
-    apply_measured(*q.settings.calibration, device.gpu.unified_memory, r);
-  }
-
-  for (const LayerCache& c : layers) {
-    if (s.pipeline > 1 && c.layer >= range.end) continue;
-    // The estimate makes no difference between windows and full layers.
-    if (c.kind == LayerCache::Kind::state) {
-      r.states += Bytes(c.state_bytes) * s.max_batch;
-    } else if (c.kind != LayerCache::Kind::cross) {
-      r.per_token += Bytes(c.token_bytes / c.tokens_per_entry);
-    }
-  }
-  const int64_t blocks = std::max(ceil_div(s.max_seq + 1, s.block_tokens),
-                                  s.batch_sizes_trial ? s.max_batch : int64_t{0});
-  r.trial = r.per_token * (blocks * s.block_tokens);
-
-  Spread spread;
-  spread.add(r.weights);
-  spread.add(r.overhead);
-  spread.add({-device.total_uncertainty, Bytes(), device.total_uncertainty});
-  // The trial cache is part of the printed peak and given back before the sizing.
-  const Bytes held = r.weights.likely + r.overhead.likely + device.used;
-  const ByteRange without_trial = {held - spread.down(), held, held + spread.up()};
-  const auto share = [&](Bytes used) {
-    return Bytes(int64_t(s.fraction * double((device.total - used).count())));
-  };
-  // The trial run may not take more than the fraction of what is free either.
-  r.trial = std::max(Bytes(), std::min(r.trial, share(held)));
-  r.peak = {without_trial.low + r.trial, held + r.trial, without_trial.high + r.trial};
-  r.cache = {share(without_trial.high) - r.states, share(held) - r.states,
-             share(without_trial.low) - r.states};
-  const auto tokens = [&](Bytes cache) -> int64_t {
-    if (cache.count() <= 0 || r.per_token.count() == 0) return 0;
-    if (s.max_bytes) cache = std::min(cache, *s.max_bytes);
-    int64_t n = cache / r.per_token;
-    if (s.max_tokens) n = std::min(n, *s.max_tokens);
-    return n / s.block_tokens * s.block_tokens;
-  };
-  r.tokens_low = tokens(r.cache.low);
-  r.tokens = tokens(r.cache.likely);
-  r.tokens_high = tokens(r.cache.high);
-  return r;
-}
 
 void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int64_t requests,
               Assessment& a) {

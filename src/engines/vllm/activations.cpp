@@ -139,12 +139,12 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
   shape.sampler_per_token = hidden * d;
   shape.sampler_fixed = profile.sampler_buffer_bytes * multiprocessors * model.vocab_size;
 
-  // Residual, hidden states and the output live together; the widest of MLP (gate, up, product) and
-  // attention (q, k, v, rotated copies, output) beside them.
+  // Residual, hidden states and the output live together (late V0 keeps one more); the widest of
+  // MLP (gate, up, product) and attention (q, k, v, rotated copies, output) beside them.
   const int64_t attention = 2 * (w.query + 2 * w.key) + w.query;
   int64_t layer = std::max(3 * w.feed_forward, w.latent_row > 0 ? 3 * w.query : attention);
   layer = std::max(layer, 2 * w.recurrent_in + w.recurrent_out);
-  shape.layer_per_token = d * (3 * hidden + layer);
+  shape.layer_per_token = d * (profile.layer_hidden * hidden + layer);
   fill_experts(model, weights, given, profile, w, d, shape);
 
   if (w.latent_row > 0) {

@@ -134,7 +134,7 @@ Budget budget_of(const Question& question, const Build& b) {
   if (b.given.fit_length && !budget.devices.empty()) {
     for (const DeviceBudget& d : budget.devices) {
       budget.max_model_len = std::min(
-          budget.max_model_len, longest_request(d.stage->shape, d.available.likely,
+          budget.max_model_len, longest_request(b.asked_of(*d.stage), d.available.likely,
                                                 b.decided.max_model_len, b.decided.batch_tokens));
     }
   }

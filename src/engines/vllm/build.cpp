@@ -323,6 +323,10 @@ Result<Build> build(const Question& q, Notes& notes) {
     if (q.settings.calibration) apply_measured(*q.settings.calibration, stage.shape);
     b.stages.push_back(std::move(stage));
   }
+  if (b.profile.pipeline_asks_whole && b.stages.size() > 1) {
+    b.whole = b.stages.front().shape;
+    lay_out(caches, grouping, b.profile, 0, int32_t(kInt64Max >> 33), *b.whole);
+  }
   return b;
 }
 

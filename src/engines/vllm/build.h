@@ -2,6 +2,7 @@
 // lines and the levers read.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct Build {
   std::vector<Stage> stages;
   int64_t ranks_used = 1;  // devices that hold a rank
   Bytes ngrams_on_host;    // n-gram tables that a process of its own keeps in host memory
+  // The layers of all stages together, where the check at start asks the poorest rank for the cache
+  // of the whole model (pipelines of 0.14 and 0.15).
+  std::optional<VllmShape> whole;
+  // What a rank of `stage` has to hold one request in.
+  const VllmShape& asked_of(const Stage& stage) const { return whole ? *whole : stage.shape; }
 
   // Device i holds a rank of this stage (ranks of one stage are neighbours).
   const Stage& stage_of_device(int device) const;

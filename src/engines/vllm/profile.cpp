@@ -24,6 +24,7 @@ void read_cache(Facts& facts, const Circumstances& now, Profile& p) {
   p.mamba_state_demanded = facts.flag("mamba_state_demanded");
   p.delta_state_demanded = facts.flag("delta_state_demanded");
   p.slot_check = facts.flag("slot_check");
+  p.pipeline_asks_whole = facts.flag("pipeline_asks_whole");
   p.checkpoint_cache_type = facts.flag("checkpoint_cache_type");
   const json::Value& sparse = facts.row("sparse_latent", now);
   p.sparse_row_bytes = facts.integer(sparse, "fp8_row_bytes");
@@ -45,6 +46,7 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   p.sampler_buffer_bytes = facts.integer(sampler, "buffer_bytes");
   p.sampler_when_chunked = facts.flag("sampler_when_chunked") || !now.first_engine;
   p.cublas_workspace = MiB(facts.integer(facts.row("cublas_workspace", now), "value"));
+  p.layer_hidden = facts.integer(facts.row("layer_hidden", now), "value");
   p.expert_workspace_stays = facts.flag("expert_workspace_stays");
   p.expert_token_cap = facts.integer("expert_token_cap");
   p.indexer_buffers = facts.flag("indexer_buffers");

@@ -36,6 +36,7 @@ struct Profile {
   bool state_caching_aligns = false;   // prefix caching keeps aligned states
   bool mamba_state_demanded = false;   // honours the state type that a Mamba-2 model's config names
   bool delta_state_demanded = false;
+  bool pipeline_asks_whole = false;    // the poorest rank is asked for every stage's cache
   bool slot_check = false;             // refuses max_num_seqs above the state blocks
   bool checkpoint_cache_type = false;  // cache type of the checkpoint's quantisation config
   bool sparse_plain_rows = false;      // fp8 latent rows beside an indexer stay elements
@@ -54,6 +55,7 @@ struct Profile {
   bool expert_workspace_stays = false;
   int64_t expert_token_cap = 0;
   bool indexer_buffers = false;
+  int64_t layer_hidden = 3;  // hidden states that live while the widest layer runs
   int64_t indexer_rows = 0;  // gather rows per token of the longest sequence
   int64_t sampler_percent = 0, layer_percent = 0, encoder_percent = 0, expert_percent = 0;  // bars
 

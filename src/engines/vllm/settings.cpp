@@ -105,6 +105,7 @@ Result<bool> read_budget(const Reader& r, Given& g) {
   TRY_ASSIGN(const auto offload, r.options().number("cpu_offload_gb", 0, 1e6));
   // vLLM counts these "GB" as GiB.
   if (offload) g.offload = Bytes(int64_t(*offload * double(GiB(1).count())));
+  TRY_ASSIGN(g.ngrams_on_host, r.flag("engram_config.cpu_offload", false));
   return true;
 }
 

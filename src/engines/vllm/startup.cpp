@@ -189,8 +189,17 @@ void Checks::load(const DeviceBudget& d) {
 }
 
 void Checks::cache(const DeviceBudget& d) {
-  const VllmShape& shape = d.stage->shape;
+  const VllmShape& shape = b_.asked_of(*d.stage);
   if (shape.groups == 0 || repeats(d)) return;
+  if (b_.whole) {
+    // One check for all ranks, against the poorest.
+    for (const DeviceBudget& other : budget_.devices) {
+      if (other.available.likely < d.available.likely ||
+          (other.available.likely == d.available.likely && other.device < d.device)) {
+        return;
+      }
+    }
+  }
   const int64_t t = b_.decided.batch_tokens;
   const int64_t m = b_.given.fit_length ? 1 : b_.decided.max_model_len;
   const Bytes needed = need_of(shape, m, t);

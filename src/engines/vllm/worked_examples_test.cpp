@@ -3,6 +3,8 @@
 // byte.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "engines/vllm/build.h"
 #include "support/questions.h"
 
@@ -48,6 +50,9 @@ TEST(VllmWorkedExamples, Llama8b) {
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 65536 * 32);
   EXPECT_EQ(t.pages_per_request, 8192);
   EXPECT_EQ(t.blocks, t.available.count() / (65536 * 32));
+  // Without the sampler's Triton buffer and cuBLAS' workspace: 28,394 blocks, 454,304 tokens.
+  EXPECT_EQ(Bytes(59546777355) / b.stages[0].shape.block_bytes, 28394);
+  EXPECT_EQ(pool_figure(b.stages[0].shape, 28394, 131072, 8192), 454304);
 }
 
 TEST(VllmWorkedExamples, Llama70bOnFourRanks) {
@@ -61,6 +66,7 @@ TEST(VllmWorkedExamples, Llama70bOnFourRanks) {
   EXPECT_EQ(t.weights.count(), 35312386048);
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 16384 * 80);
   EXPECT_EQ(Bytes(39707055883) / b.stages[0].shape.block_bytes, 30294);
+  EXPECT_EQ(pool_figure(b.stages[0].shape, 30294, 131072, 8192), 484704);
 }
 
 TEST(VllmWorkedExamples, Qwen30bA3b) {
@@ -72,6 +78,7 @@ TEST(VllmWorkedExamples, Qwen30bA3b) {
   EXPECT_EQ(t.activations.peak.count(), 2756968448 + 132 * 4 * int64_t{151936} + 33554432);
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 32768 * 48);
   EXPECT_EQ(Bytes(13731718923) / b.stages[0].shape.block_bytes, 8730);
+  EXPECT_EQ(pool_figure(b.stages[0].shape, 8730, 40960, 8192), 139680);
 }
 
 TEST(VllmWorkedExamples, DeepSeekV3OnEightRanks) {
@@ -88,6 +95,7 @@ TEST(VllmWorkedExamples, DeepSeekV3OnEightRanks) {
   EXPECT_EQ(t.activations.experts.count(), 2811232256);  // DeepGEMM's rows, aligned per expert
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 18432 * 61);
   EXPECT_EQ(Bytes(45680900351) / b.stages[0].shape.block_bytes, 40628);
+  EXPECT_EQ(pool_figure(b.stages[0].shape, 40628, 163840, 8192), 650048);
 }
 
 TEST(VllmWorkedExamples, GptOss20bOnMarlin) {
@@ -105,6 +113,34 @@ TEST(VllmWorkedExamples, GptOss20bOnMarlin) {
   EXPECT_EQ(need_of(stage.shape, 131072, 2048).count(), 3275096064);
   // Logged: 36.56 GiB, 99,833 blocks; half the blocks to each of two groups.
   EXPECT_EQ(pool_figure(stage.shape, 99833, 131072, 2048), 99833 / 2 * 16);
+}
+
+// From 0.21 on the pool is printed as concurrency times length: 99,833 blocks over 8,329 pages.
+TEST(VllmWorkedExamples, GptOss20bByConcurrency) {
+  const Asked asked = ask({.config = testing::kGptOss20b,
+                           .gpu = "a100-sxm4-80",
+                           .version = "0.22.0",
+                           .options = R"({"max_model_len":131072})"});
+  const Build b = built(asked);
+  EXPECT_EQ(pool_figure(b.stages.front().shape, 99833, 131072, 2048), 1571054);
+}
+
+// DeepSeek-V3.2 stores 656 bytes of latent and 132 of index keys a layer and token.
+TEST(VllmWorkedExamples, SparseLatentRows) {
+  std::string config = testing::kDeepSeekV3;
+  config.replace(config.find("deepseek_v3"), 11, "deepseek_v32");
+  config.insert(1, R"("index_n_heads":64,"index_head_dim":128,"index_topk":2048,)");
+  const Asked asked =
+      ask({.config = config,
+           .gpu = "h200-sxm",
+           .count = 8,
+           .total = kH200,
+           .version = "0.22.0",
+           .options = R"({"tensor_parallel_size":8,"kv_cache_dtype":"fp8_ds_mla"})"});
+  const Build b = built(asked);
+  EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 61 * (64 * 656 + 64 * 132));
+  EXPECT_EQ(Bytes(45680900351) / b.stages[0].shape.block_bytes, 14849);
+  EXPECT_EQ(pool_figure(b.stages[0].shape, 14849, 163840, 8192), 950336);
 }
 
 TEST(VllmWorkedExamples, Gemma27bWindows) {
@@ -136,6 +172,45 @@ TEST(VllmWorkedExamples, Gemma27bWindows) {
            .options = R"({"max_model_len":131072,"disable_hybrid_kv_cache_manager":true})"});
   EXPECT_EQ(need_of(built(full).stages[0].shape, 131072, 8192).count(),
             int64_t{62} * 131072 * 8192);
+}
+
+// vllm issue 34076: Qwen3-Coder-30B over 16 and 32 layers asks 24.0 GiB (48 layers x 262,144
+// tokens) of the poorer rank; with 3.18 GiB there the estimated maximum length is 34,736.
+TEST(VllmWorkedExamples, OnePipelineCheckForAllLayers) {
+  const auto needed = [](std::string_view version) {
+    Asked asked = ask({.config = testing::kQwen30bA3b,
+                       .gpu = "h100-sxm",
+                       .count = 2,
+                       .version = version,
+                       .options = R"({"pipeline_parallel_size":2,"max_model_len":32768})"});
+    asked.settings.env["VLLM_PP_LAYER_PARTITION"] = "16,32";
+    const Build b = built(asked);
+    return need_of(b.asked_of(b.stages.back()), 32768, 8192).count();
+  };
+  constexpr int64_t kLayerToken = 2 * 4 * 128 * 2;
+  EXPECT_EQ(needed("0.13.0"), kLayerToken * 32 * 32768);
+  EXPECT_EQ(needed("0.15.1"), kLayerToken * 48 * 32768);
+  EXPECT_EQ(needed("0.16.0"), kLayerToken * 32 * 32768);
+}
+
+// Two slots of rank 16: (in + out) of every projection of a layer, 81,920 elements a rank and slot.
+TEST(VllmWorkedExamples, AdapterSlots) {
+  const auto adapters = [](std::string_view options) {
+    const Build b = built(ask({.config = testing::kLlama8b, .options = options}));
+    return b.stages[0].weights.bytes[size_t(WeightItem::lora)].count();
+  };
+  EXPECT_EQ(adapters("{}"), 0);
+  EXPECT_EQ(adapters(R"({"enable_lora":true,"max_loras":2})"), int64_t{81920} * 32 * 16 * 2 * 2);
+  EXPECT_EQ(adapters(R"({"enable_lora":true,"max_lora_rank":64})"), int64_t{81920} * 32 * 64 * 2);
+}
+
+// A GB10 shares its memory with the system: the large tier of batches, bars of its own.
+TEST(VllmWorkedExamples, UnifiedMemory) {
+  const Build b =
+      built(ask({.config = testing::kLlama8b, .gpu = "dgx-spark-gb10", .version = "0.22.0"}));
+  EXPECT_EQ(b.decided.batch_tokens, 8192);
+  EXPECT_EQ(b.decided.max_seqs, 1024);
+  EXPECT_EQ(b.profile.non_torch.likely, MiB(1792));
 }
 
 // Public log of Qwen3.5-122B-A10B at TP 8 with three predicted tokens: attention block 544, padded

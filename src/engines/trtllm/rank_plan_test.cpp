@@ -1,0 +1,103 @@
+// Worked examples of TensorRT-LLM's cache: tensorrt_llm/_torch/pyexecutor/_util.py. The peak
+// without the trial cache is an input of each.
+#include "engines/trtllm/rank_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "support/questions.h"
+
+namespace vramwise::engines::trtllm {
+namespace {
+
+constexpr Bytes kH100(int64_t{40561} << 21);
+constexpr Bytes kH200(int64_t{71583} << 21);
+
+// The plan of the first rank where everything beside the cache takes `peak`.
+RankPlan with_peak(const testing::Asked& asked, Bytes peak) {
+  Notes notes;
+  auto setup = read_setup(asked.question(), notes);
+  EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
+  const Device& device = asked.hardware.devices[0];
+  const RankPlan first = plan_rank(asked.question(), *setup, device, notes);
+  setup->overhead = ByteRange::exactly(peak - first.weights.likely);
+  return plan_rank(asked.question(), *setup, device, notes);
+}
+
+TEST(TrtllmWorkedExamples, Llama8b) {
+  const RankPlan r = with_peak(
+      testing::ask(
+          {.config = testing::kLlama8b, .total = kH100, .options = R"({"max_batch_size":128})"}),
+      GiB(18));
+  EXPECT_EQ(r.cache.likely.count(), 59161706496);
+  EXPECT_EQ(r.per_token.count(), 131072);
+  EXPECT_EQ(r.tokens, 14105 * 32);
+  // The trial cache of the longest sequence: ceil(131,073 / 32) blocks.
+  EXPECT_GE(r.trial.count(), int64_t{4097} * 32 * 131072);
+}
+
+TEST(TrtllmWorkedExamples, Llama70bOnFour) {
+  const RankPlan r = with_peak(testing::ask({.config = testing::kLlama70b,
+                                             .count = 4,
+                                             .total = kH100,
+                                             .options = R"({"tensor_parallel_size":4})"}),
+                               GiB(36));
+  EXPECT_EQ(r.cache.likely.count(), 41767088947);
+  EXPECT_EQ(r.per_token.count(), 81920);
+  EXPECT_EQ(r.tokens, 15932 * 32);
+}
+
+TEST(TrtllmWorkedExamples, Qwen30b) {
+  const RankPlan r =
+      with_peak(testing::ask({.config = testing::kQwen30bA3b, .total = kH100}), GiB(60));
+  EXPECT_EQ(r.cache.likely.count(), 18574265548);
+  EXPECT_EQ(r.per_token.count(), 98304);
+  EXPECT_EQ(r.tokens, 5904 * 32);
+}
+
+TEST(TrtllmWorkedExamples, DeepSeekOnEight) {
+  const auto at = [](std::string_view options) {
+    return with_peak(
+        testing::ask(
+            {.config = testing::kDeepSeekV3, .count = 8, .total = kH200, .options = options}),
+        GiB(86));
+  };
+  const RankPlan full = at(R"({"tensor_parallel_size":8})");
+  EXPECT_EQ(full.cache.likely.count(), 52000771276);
+  EXPECT_EQ(full.per_token.count(), 70272);
+  EXPECT_EQ(full.tokens, 23124 * 32);
+  const RankPlan half = at(R"({"tensor_parallel_size":8,"kv_cache_dtype":"fp8"})");
+  EXPECT_EQ(half.per_token.count(), 35136);
+  EXPECT_EQ(half.tokens, 1479985 / 32 * 32);
+}
+
+// Windows save nothing in the estimate: 24 layers of 2,048 bytes.
+TEST(TrtllmWorkedExamples, GptOss20b) {
+  const RankPlan r =
+      with_peak(testing::ask({.config = testing::kGptOss20b, .total = kH100}), GiB(16));
+  EXPECT_EQ(r.cache.likely.count(), 61094441779);
+  EXPECT_EQ(r.per_token.count(), 2 * 24576);
+  EXPECT_EQ(r.tokens, 38842 * 32);
+}
+
+// Latent attention keeps the key half of kv_b_proj twice; with fp8 blocks on Blackwell both halves
+// once more in 16 bits. One half of a layer: 128 heads / 8 x 512 x 128 elements.
+TEST(TrtllmWeights, LatentAttentionKeepsCopies) {
+  constexpr int64_t kHalf = 128 / 8 * 512 * 128;
+  const auto copies = [](std::string_view gpu) {
+    const testing::Asked asked = testing::ask({.config = testing::kDeepSeekV3,
+                                               .gpu = gpu,
+                                               .count = 8,
+                                               .options = R"({"tensor_parallel_size":8})"});
+    Notes notes;
+    const auto setup = read_setup(asked.question(), notes);
+    EXPECT_TRUE(setup);
+    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes)
+        .parts.bytes[size_t(WeightItem::absorbed)]
+        .count();
+  };
+  EXPECT_EQ(copies("h200-sxm"), 61 * kHalf);
+  EXPECT_EQ(copies("b200"), 61 * (kHalf + 2 * 2 * kHalf));
+}
+
+}  // namespace
+}  // namespace vramwise::engines::trtllm
