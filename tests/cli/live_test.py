@@ -246,12 +246,12 @@ class Watch(LiveCase):
         self.card()
         server = self.double()
         server.running = 12
-        status, out = self.terminal("watch", server.url, "--interval", "0.2", "--for", "1.5")
+        status, out = self.terminal("watch", server.url, "--interval", "0.2", "--for", "3")
         self.assertEqual(status, 0)
         self.assertEqual((out.count("\x1b[?25l"), out.count("\x1b[?25h")), (1, 1))
         self.assertTrue(out.endswith("\x1b[?25h"))
         frames = re.split(r"\x1b\[\d+A\r", out)
-        self.assertGreater(len(frames), 4)
+        self.assertGreater(len(frames), 4)  # of some fifteen: a busy machine shows fewer
         for frame in frames:
             lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", frame).replace("\r", "").strip().split("\n")
             self.assertLessEqual(max(map(len, lines)), 80, lines)
