@@ -125,8 +125,9 @@ def model_faults(model, models):
         if layers is not None and not (isinstance(layers, int) and 0 < layers <= 1000):
             yield f"/config: {layers} layers"
         for key in ("layer_types", "layers_block_type", "block_configs", "compress_ratios"):
-            # compress_ratios and mlp lists may have one more for a multi-token-prediction layer.
-            if isinstance(part.get(key), list) and layers and len(part[key]) - layers not in (0, 1):
+            # compress_ratios and mlp lists may go on for the multi-token-prediction layers.
+            predicting = part.get("num_nextn_predict_layers") or 1
+            if isinstance(part.get(key), list) and layers and len(part[key]) - layers not in (0, predicting):
                 yield f"/config/{key}: {len(part[key])} items for {layers} layers"
         heads, kv = part.get("num_attention_heads"), part.get("num_key_value_heads")
         if isinstance(heads, int) and isinstance(kv, int) and kv and heads % kv:
