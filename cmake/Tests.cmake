@@ -53,7 +53,7 @@ function(vramwise_gtest name files)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   # Brief: only failures and the closing count reach the log.
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_BRIEF=1" TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_BRIEF=1" TIMEOUT 600)
 endfunction()
 
 foreach(part base json formats catalog model weights engines plan workload verify report api)

@@ -1,8 +1,10 @@
 // Laws that hold for every model of the catalog, whatever its family.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
+#include "api/api.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/model_ref.h"
@@ -97,8 +99,56 @@ TEST(Catalog, SmallerFormatsAreSmaller) {
   }
 }
 
+// Plans of a catalog model, asked as a door asks.
+json::Value answered(std::string_view id, std::string_view engine, int ranks, std::string_view gpu,
+                     std::string_view options) {
+  const std::string request =
+      "{\"schema_version\":1,\"levers\":false,\"weights\":\"bf16\",\"model\":{\"ref\":\"" +
+      std::string(id) + "\"},\"engine\":{\"name\":\"" + std::string(engine) +
+      "\",\"options\":" + std::string(options) + "},\"hardware\":{\"gpu\":\"" + std::string(gpu) +
+      "\",\"count\":" + format_integer(ranks) + "}}";
+  const auto answer = json::parse(api::handle(request), "answer");
+  return answer ? *answer : json::Value::object();
+}
+
+int64_t number(const json::Value* value) {
+  return value != nullptr && value->is_integer() ? value->as_integer() : 0;
+}
+
+// Every total is the sum of its rows: of the answer, of each component, of each reading.
+TEST(Catalog, TotalsAreTheSumsOfTheirRows) {
+  int counted = 0;
+  for (const std::string_view engine : {"vllm", "sglang", "llama.cpp"}) {
+    for (const Named& named : models()) {
+      if (named.model.is_encoder_only) continue;
+      const json::Value answer = answered(named.id, engine, 1, "h200-sxm", "{}");
+      const json::Value* ledger = answer.find("ledger");
+      const json::Value* totals = answer.find("totals");
+      if (ledger == nullptr || totals == nullptr) continue;
+      ++counted;
+      int64_t sum = 0;
+      std::map<std::string, int64_t> parts;
+      for (const json::Value& row : ledger->as_array()) {
+        const json::Value* device = row.find("device");
+        if (device == nullptr || !device->is_integer() || device->as_integer() != 0) continue;
+        sum += number(row.find("bytes"));
+        parts[row.find("component")->as_string()] += number(row.find("bytes"));
+      }
+      EXPECT_EQ(sum, number(totals->find("total_bytes"))) << named.id << " in " << engine;
+      for (const auto& [part, bytes] : parts) {
+        const json::Value* said = totals->find(part + "_bytes");
+        if (said != nullptr) {
+          EXPECT_EQ(bytes, number(said)) << named.id << " " << part << " in " << engine;
+        }
+      }
+    }
+  }
+  EXPECT_GT(counted, 450);  // a test that skips everything tests nothing
+}
+
 // The shards of all ranks together hold at least the whole: splitting replicates, never loses.
 TEST(Catalog, TensorParallelShardsCoverTheWhole) {
+  int compared = 0;
   for (const Named& named : models()) {
     const auto weights = weights::choose_weights(named.model, "bf16");
     if (!weights || named.model.is_encoder_only) continue;
@@ -127,11 +177,14 @@ TEST(Catalog, TensorParallelShardsCoverTheWhole) {
       return sum;
     };
     const auto whole = weights_at(1);
-    const auto shards = weights_at(2);
-    if (whole && shards) {
-      EXPECT_GE(*shards, *whole) << named.id;
+    for (const int ranks : {2, 4, 8}) {
+      const auto shards = weights_at(ranks);
+      if (!whole || !shards) continue;
+      ++compared;
+      EXPECT_GE(*shards, *whole) << named.id << " over " << ranks;
     }
   }
+  EXPECT_GT(compared, 350);  // heads of a few small models cannot be divided by 8
 }
 
 }  // namespace
