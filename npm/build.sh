@@ -11,7 +11,7 @@ out=$root/build/npm
 rm -rf "$out"
 mkdir -p "$out/src" "$out/core"
 # How the module is called and what it answers is written once, for the page.
-cp "$npm"/src/*.ts "$root"/web/src/core/{module,types}.ts "$npm/tsconfig.json" "$out/src/"
+cp "$npm"/src/*.ts "$root"/web/src/core/{bytes,module,types}.ts "$npm/tsconfig.json" "$out/src/"
 printf '{"type":"module"}\n' >"$out/src/package.json"
 "$root/web/node_modules/.bin/tsc" -p "$out/src" --outDir "$out/core/dist"
 cp -r "$npm/README.md" "$npm/examples" "$root/LICENSE" "$wasm" "$out/core/"

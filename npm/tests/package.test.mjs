@@ -20,7 +20,7 @@ test('the package holds what it needs and nothing else', async () => {
     .filter((entry) => entry.isFile())
     .map((entry) => `${entry.parentPath ?? entry.path}/${entry.name}`.replace(folder.pathname, '').replace(/^\/+/, ''));
   assert.deepEqual(files.sort(), [
-    'LICENSE', 'README.md', 'dist/index.d.ts', 'dist/index.js', 'dist/module.d.ts', 'dist/module.js', 'dist/types.d.ts',
+    'LICENSE', 'README.md', 'dist/bytes.d.ts', 'dist/bytes.js', 'dist/index.d.ts', 'dist/index.js', 'dist/module.d.ts', 'dist/module.js', 'dist/types.d.ts',
     'dist/types.js', 'examples/browser.html', 'examples/node.mjs', 'package.json', 'vramwise.wasm',
   ]);
 });

@@ -3,7 +3,7 @@
 //
 //   alloc(n) → copy the request in → handle(request, n) → [length, answer] → free
 
-import { unpacked } from './bytes';
+import { unpacked } from './bytes.js';
 
 interface Exports {
   memory: WebAssembly.Memory;
