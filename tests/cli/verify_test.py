@@ -308,12 +308,9 @@ class Calibration(unittest.TestCase):
                 plain, saved, bars, table = calibration.calibration(planner, cases.load_measured(), engine)
                 self.assertGreaterEqual(len(plain.rows), least)
                 worse = {row[-1].split()[-2].rstrip(",") for row in table.rows if "worse" in row[-1]}
-                # Where the rules are within 0.2 %, the spread between two runs is larger than that:
-                # from 0.06 % to 0.30 % and from 0.17 % to 0.34 %.
-                self.assertLessEqual(worse, {"sglang": {"Gemma4ForCausalLM"},
-                                             "trtllm": {"DeepseekV3ForCausalLM"}}.get(engine, set()))
-                self.assertLessEqual(sum(r.error for r in saved.rows),
-                                     sum(r.error for r in plain.rows) + 0.002 * len(plain.rows))
+                # From 0.06 % to 0.30 % (34 MiB of 14 GiB): two small errors of the rules cancelled there.
+                self.assertLessEqual(worse, {"Gemma4ForCausalLM"} if engine == "sglang" else set())
+                self.assertLessEqual(sum(r.error for r in saved.rows), sum(r.error for r in plain.rows))
                 self.assertGreaterEqual(bars.figures()["hold"], 0.9)
 
     def measured(self, request, log):
