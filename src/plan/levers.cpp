@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "plan/outcome_rank.h"
+
 namespace vramwise::plan {
 namespace {
 
@@ -92,16 +94,6 @@ struct Tried {
   Lever lever;
   Bytes freed;
 };
-
-int rank(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::fits: return 0;
-    case Outcome::tight: return 1;
-    case Outcome::does_not_fit: return 2;
-    case Outcome::refuses_to_start: return 3;
-  }
-  return 3;
-}
 
 std::string joined(const std::vector<const LeverCandidate*>& changes,
                    std::string LeverCandidate::* part, std::string_view between) {
