@@ -135,6 +135,9 @@ bool is_recurrent(const CacheLayout& layout) {
 
 std::string describe(const CacheLayout& layout) {
   const auto n = [](int64_t value) { return format_integer(value); };
+  const auto every = [](int64_t tokens) {
+    return tokens > 1 ? " per " + format_integer(tokens) + " tokens" : std::string();
+  };
   return std::visit(
       Overloaded{
           [&](const FullAttention&) { return std::string("full"); },
@@ -144,12 +147,10 @@ std::string describe(const CacheLayout& layout) {
             return "latent " + n(a.kv_lora_rank) + "+" + n(a.rope_dim);
           },
           [&](const IndexerKeys& k) {
-            const std::string every =
-                k.tokens_per_entry > 1 ? " per " + n(k.tokens_per_entry) + " tokens" : "";
-            return "indexer keys " + n(k.key_dim) + every;
+            return "indexer keys " + n(k.key_dim) + every(k.tokens_per_entry);
           },
           [&](const CompressedAttention& c) {
-            return "compressed " + n(c.head_dim) + " per " + n(c.ratio) + " tokens";
+            return "compressed " + n(c.head_dim) + every(c.ratio);
           },
           [&](const SharedKeyWindow& w) { return "sliding " + n(w.window) + ", K = V"; },
           [&](const Mamba1State&) { return std::string("Mamba state"); },

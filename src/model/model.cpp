@@ -68,6 +68,8 @@ int64_t active_parameter_count(const Model& model) {
   int64_t total = 0;
   for (const Tensor& tensor : model.tensors) {
     if (!is_parameter(tensor)) continue;
+    // A token reads a few rows of it.
+    if (tensor.role == Role::ngram_embedding) continue;
     int64_t elements = tensor.elements();
     if (is_routed_expert(tensor.role) && tensor.layer >= 0 &&
         size_t(tensor.layer) < model.layers.size()) {

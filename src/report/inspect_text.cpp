@@ -72,7 +72,7 @@ std::string inspect_text(const Value& answer, const Style& style) {
     const std::string range = count == 1
                                   ? format_integer(first)
                                   : format_integer(first) + "-" + format_integer(first + count - 1);
-    out += "  " + pad_right(range, 10) + text(runs[i], "cache") + "\n";
+    out += "  " + pad_right(range, 10) + wrap(text(runs[i], "cache"), style.width, 12, 12) + "\n";
   }
   if (shown < runs.size()) {
     out += paint(style, Ink::dim,
