@@ -101,7 +101,7 @@ struct KvFacts {
   int64_t blocks = 0;
   int64_t block_tokens = 0;
   double max_concurrency = 0;       // sequences of the maximum length
-  int64_t max_sequence_tokens = 0;  // longest single sequence that the pool holds
+  int64_t max_sequence_tokens = 0;  // longest sequence that the pool holds and the engine takes
 };
 
 // One line the engine will print, with its number.

@@ -214,7 +214,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.kv.pool_tokens = full.tokens;
   a.kv.blocks = full.tokens / s.page;
   a.kv.block_tokens = s.page;
-  a.kv.max_sequence_tokens = full.tokens;
+  // Requests beyond the context length are refused, whatever the pool holds.
+  a.kv.max_sequence_tokens = s.context > 0 ? std::min(full.tokens, s.context) : full.tokens;
   if (s.context > 0) a.kv.max_concurrency = double(full.tokens) / double(s.context);
   a.users = std::min(full.max_running, full.tokens / std::max<int64_t>(1, tokens));
   a.longest_sequence =

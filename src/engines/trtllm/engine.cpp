@@ -159,7 +159,7 @@ Result<Assessment> assess_trtllm(const Question& q) {
   a.kv.pool_tokens = full.tokens;
   a.kv.block_tokens = s.block_tokens;
   a.kv.blocks = full.tokens / s.block_tokens;
-  a.kv.max_sequence_tokens = full.tokens;
+  a.kv.max_sequence_tokens = std::min(full.tokens, s.max_seq);
   a.kv.max_concurrency = double(full.tokens) / double(std::max<int64_t>(1, s.max_seq));
   a.users =
       std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);

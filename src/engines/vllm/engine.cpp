@@ -57,7 +57,7 @@ std::string command_of(const Question& q, const Build& b, const Budget& budget) 
   return launch_command("vllm serve", q.model->id, o, q.settings.env, SwitchStyle::paired);
 }
 
-KvFacts kv_facts(const Build& b, const Budget& budget, const Question& q) {
+KvFacts kv_facts(const Build& b, const Budget& budget) {
   const DeviceBudget& d = budget.full();
   const VllmShape& shape = d.stage->shape;
   KvFacts kv;
@@ -69,9 +69,9 @@ KvFacts kv_facts(const Build& b, const Budget& budget, const Question& q) {
   kv.pool_tokens = pool_figure(shape, budget.blocks, budget.max_model_len, b.decided.batch_tokens);
   const int64_t pages = pages_of(shape, budget.max_model_len, b.decided.batch_tokens);
   if (pages > 0) kv.max_concurrency = double(budget.blocks) / double(pages);
-  const int64_t limit = std::max(budget.max_model_len, q.model->max_positions);
-  kv.max_sequence_tokens =
-      longest_request_in_blocks(shape, budget.blocks, 1, limit, b.decided.batch_tokens);
+  // The server of this command takes no longer request.
+  kv.max_sequence_tokens = longest_request_in_blocks(shape, budget.blocks, 1, budget.max_model_len,
+                                                     b.decided.batch_tokens);
   return kv;
 }
 
@@ -100,7 +100,7 @@ Result<Assessment> assess_vllm(const Question& q) {
   a.fullest_device = budget.full().device;
   fill_ledgers(q, b, budget, demand_of(q, budget), a);
   a.requirements = requirements(q, b, budget);
-  a.kv = kv_facts(b, budget, q);
+  a.kv = kv_facts(b, budget);
   answer_capacity(q, b, budget, a);
   a.log = log_lines(b, budget);
   a.effective = effective_options(b, budget);
