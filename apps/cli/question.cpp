@@ -56,6 +56,7 @@ Result<json::Value> build_request(const Question& question) {
     if (!runs.as_array().empty()) request.set("calibration", std::move(runs));
   }
   if (question.tensors) request.set("tensors", true);
+  if (question.show_options) request.set("show_options", true);
   TRY(read_trace_file(request));
   host::SourceOptions sources;
   sources.offline = question.offline;
@@ -97,6 +98,12 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
         .add_flag("--no-calibration", question.no_calibration,
                   "plan by the rules alone, without runs saved by `verify --save`")
         ->group("Engine");
+  }
+  if (question.ask == "plan") {
+    command
+        .add_flag("--show-options", question.show_options,
+                  "every option the plan rests on: value, who decided it, what it moves")
+        ->group("Output");
   }
   if (question.ask == "inspect") {
     command.add_flag("--tensors", question.tensors, "every tensor with its shape, type and bytes")

@@ -27,6 +27,7 @@ struct Question {
   std::string save;  // plan file to write
   bool offline = false;
   bool tensors = false;
+  bool show_options = false;
   bool no_calibration = false;                // leave runs measured here out
   bool own_load = false;                      // the command has a Load group of its own
   json::Value extra = json::Value::object();  // members of one ask alone

@@ -7,6 +7,7 @@
 #include "api/emit.h"
 #include "api/line.h"
 #include "api/load_decisions.h"
+#include "api/option_rows.h"
 #include "api/simulate.h"
 #include "api/tensors.h"
 #include "api/verify.h"
@@ -37,6 +38,11 @@ Result<Value> ask_plan(const json::Reader& request, const Value& id) {
     Value* block = answer.find("workload");
     if (block == nullptr) block = &answer.set("workload", Value::object());
     for (json::Member& member : load.as_object()) block->set(member.key, std::move(member.value));
+  }
+  TRY_ASSIGN(const bool rows, request.boolean_or({"show_options"}, false));
+  if (rows) {
+    TRY_ASSIGN(Value options, option_rows(plan));
+    answer.set("options", std::move(options));
   }
   if (emit) {
     TRY_ASSIGN(Value manifest, manifest_block(plan, *emit));

@@ -3,6 +3,7 @@
 #include "api/answer.h"
 #include "api/asks.h"
 #include "api/line.h"
+#include "api/option_rows.h"
 #include "api/simulate.h"
 #include "api/verify.h"
 #include "base/text.h"
@@ -30,6 +31,8 @@ Result<json::Value> answer_ask(const json::Reader& request, const json::Value& i
     TRY_ASSIGN(const FromLine from, request_from_line(request));
     TRY_ASSIGN(json::Value answer, answer_ask(json::Reader(from.request, "request"), id, observer));
     add_notes(answer, from.notes);
+    // Only a plan that was asked for them has them.
+    if (json::Value* rows = answer.find("options")) mark_line_options(*rows, from.reading);
     return answer;
   }
   if (ask == "simulate") return simulate(request, id, observer);

@@ -68,7 +68,7 @@ void add_notes(Value& answer, const std::vector<Note>& notes) {
 }
 
 Result<FromLine> request_from_line(const json::Reader& request) {
-  TRY_ASSIGN(const Reading reading, read_line(request));
+  TRY_ASSIGN(Reading reading, read_line(request));
   if (reading.engine.empty()) {
     return fail(
         Error(ErrorCode::unsupported, "no serving engine was found in the line")
@@ -117,7 +117,8 @@ Result<FromLine> request_from_line(const json::Reader& request) {
       hardware->set("count", visible);
     }
   }
-  return FromLine{std::move(filled), notes_of(reading)};
+  std::vector<Note> notes = notes_of(reading);
+  return FromLine{std::move(filled), std::move(reading), std::move(notes)};
 }
 
 Result<Value> ask_launch(const json::Reader& request, const Value& id) {

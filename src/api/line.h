@@ -5,13 +5,15 @@
 
 #include "base/note.h"
 #include "base/result.h"
+#include "engines/launch/reading.h"
 #include "json/reader.h"
 #include "json/value.h"
 
 namespace vramwise::api {
 
 struct FromLine {
-  json::Value request;      // without the line
+  json::Value request;  // without the line
+  engines::launch::Reading reading;
   std::vector<Note> notes;  // what was read but not understood, for the answer's warnings
 };
 

@@ -156,7 +156,10 @@ struct Assessment {
   std::vector<LogLine> log;
   std::optional<Buffers> buffers;
   std::optional<Fit> fit;
-  Options effective;    // options after defaults, those that matter for memory
+  Options effective;  // options after defaults, those that matter for memory
+  // Who decided those that nobody gave, where it was not the program's own default: "workload",
+  // "model", "cards" (their number or memory), "weights" (the checkpoint says so).
+  std::map<std::string, std::string_view, std::less<>> deciders;
   std::string command;  // the line that runs this
   Notes notes;
 };

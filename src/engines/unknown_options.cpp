@@ -1,9 +1,14 @@
 #include "engines/unknown_options.h"
 
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
+#include "catalog/catalog.h"
+#include "json/value.h"
 
 namespace vramwise::engines {
 namespace {
@@ -18,22 +23,53 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
+std::string_view head_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+// A value that leaves the program at what it does anyway.
+bool changes_nothing(const json::Value& value) {
+  if (value.is_boolean()) return !value.as_boolean();
+  if (value.is_number()) return value.as_double() == 0;
+  if (!value.is_string()) return false;
+  constexpr std::array<std::string_view, 5> kNothing = {"", "auto", "none", "default", "false"};
+  const std::string word = to_lower(value.as_string());
+  return std::find(kNothing.begin(), kNothing.end(), word) != kNothing.end();
+}
+
 }  // namespace
 
-void warn_unknown_options(const Options& options, const json::Value& profile,
-                          std::string_view engine, Notes& notes, std::string_view ours) {
-  const json::Value* list = profile.find("options");
-  if (list == nullptr) return;
-  const std::string& names = list->as_string();
-  for (const json::Member& member : options.entries()) {
-    if (!ours.empty() && member.key == ours) continue;
-    const std::string_view head = std::string_view(member.key).substr(0, member.key.find('.'));
-    if (has_word(names, member.key) || has_word(names, head)) continue;
-    std::string text = std::string(engine) + " has no option '" + member.key + "'; it is ignored";
-    const auto near = nearest_names(member.key, split(names, ' '), 1);
-    if (!near.empty()) text += "; a similar option exists: " + near.front();
-    notes.warn("unknown_option", std::move(text));
+Result<void> warn_of_options(const Options& options, std::string_view engine, std::string_view name,
+                             Notes& notes) {
+  if (options.entries().empty()) return {};
+  TRY_ASSIGN(const std::shared_ptr<const json::Value> names,
+             catalog::find_shared(catalog::Kind::options, std::string(engine) + "/names"));
+  const json::Value* known = names->find("known");
+  const json::Value* uncounted = names->find("uncounted");
+  if (known == nullptr || uncounted == nullptr) {
+    return fail(ErrorCode::internal, "the option names of " + std::string(name) + " are missing");
   }
+  std::vector<std::string> left_out;
+  for (const json::Member& member : options.entries()) {
+    const std::string_view head = head_of(member.key);
+    if (!has_word(known->as_string(), member.key) && !has_word(known->as_string(), head)) {
+      std::string text = std::string(name) + " has no option '" + member.key + "'; it is ignored";
+      const auto near = nearest_names(member.key, split(known->as_string(), ' '), 1);
+      if (!near.empty()) text += "; a similar option exists: " + near.front();
+      notes.warn("unknown_option", std::move(text));
+      continue;
+    }
+    // A name of its own decides; what stands below a name follows that one.
+    const bool own = has_word(known->as_string(), member.key);
+    if (has_word(uncounted->as_string(), own ? std::string_view(member.key) : head) &&
+        !changes_nothing(member.value)) {
+      left_out.push_back(member.key);
+    }
+  }
+  if (!left_out.empty()) {
+    notes.warn("uncounted_option", "can move memory, and no number here follows " +
+                                       std::string(left_out.size() == 1 ? "it" : "them") + ": " +
+                                       join(left_out, ", "));
+  }
+  return {};
 }
 
 }  // namespace vramwise::engines

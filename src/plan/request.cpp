@@ -243,6 +243,7 @@ Result<Request> read_request(const json::Reader& root) {
                 "grid",
                 "levers",
                 "emit",
+                "show_options",
                 "prices",
                 "log",
                 "calibration",

@@ -64,7 +64,7 @@ std::string launch_text(const Value& answer, const Style& style) {
   add_remarks(out, launch, style);
   for (const Value& item : member(launch, "unknown").as_array()) {
     out += paint(style, Ink::yellow, "unknown:") + " " + text(item, "token");
-    if (item.find("nearest") != nullptr)
+    if (!text(item, "nearest").empty())
       out += ", a similar option exists: " + text(item, "nearest");
     out += "\n";
   }

@@ -237,6 +237,7 @@ std::string plan_text(const Value& answer, const Style& style) {
   add_capacity(out, answer, style);
   out += load_lines(member(answer, "workload"), style);
   add_placement(out, answer, style);
+  out += options_text(answer, style);
   add_levers(out, answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {

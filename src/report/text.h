@@ -45,6 +45,8 @@ std::string occupancy_html(const json::Value& answer);
 std::string verify_text(const json::Value& answer, const Style& style);
 // check: whether saved plans still hold.
 std::string check_text(const json::Value& answer, const Style& style);
+// The options that a plan rests on (its member "options"); empty without.
+std::string options_text(const json::Value& answer, const Style& style);
 // What was read out of a launch line.
 std::string launch_text(const json::Value& answer, const Style& style);
 

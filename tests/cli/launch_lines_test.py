@@ -106,6 +106,38 @@ class Reading(unittest.TestCase):
         self.assertIn("--port 9000", command)
         self.assertNotIn("abc", command)
 
+    def test_options_are_shown_with_who_decided_them(self):
+        line = ("VLLM_USE_V1=1 vllm serve Qwen/Qwen3-8B --max-model-len 8k --kv-cache-dtype auto --enable-dbo "
+                "--trust-remote-code --api-key abc --foo 3")
+        answer = self.plan("env " + line, "--show-options")
+        rows = {row["name"]: row for row in answer["options"]}
+        told = {name: [rows[name].get(k) for k in ("value", "from", "given", "moves", "counted")] for name in
+                ("max_model_len", "max_num_seqs", "gpu_memory_utilization", "enable_dbo", "trust_remote_code", "api_key")}
+        self.assertEqual(told, {
+            "max_model_len": [8000, "line", True, "limits", None],
+            "max_num_seqs": [rows["max_num_seqs"]["value"], "cards", False, "limits", None],
+            "gpu_memory_utilization": [rows["gpu_memory_utilization"]["value"], "default", False, "kv", None],
+            "enable_dbo": [True, "line", True, "runtime", False],
+            "trust_remote_code": [True, "line", True, None, None],
+            "api_key": [None, "line", True, None, None]})
+        self.assertEqual([rows["kv_cache_dtype"][k] for k in ("asked", "value")], ["auto", "bfloat16"])
+        self.assertTrue(rows["--foo"]["unknown"])
+        self.assertIn("uncounted_option", [w["id"] for w in answer["warnings"]])
+        self.assertNotIn("abc", json.dumps(answer))
+        text = self.run_it("plan", "--gpu", "h100-sxm", "--show-options", "--width", "80", "--", *shlex.split(line)).stdout
+        table = text[text.index("\nOptions\n"):].split("\n\n")[0]
+        self.assertRegex(table, r"--enable-dbo +true +the line +runtime \*")
+        self.assertRegex(table, r"--max-num-seqs +[\d,]+ +the cards +limits")
+        self.assertLessEqual(max(map(len, table.split("\n"))), 80)
+
+    def test_flags_of_ours_and_the_question_are_told_apart(self):
+        done = self.run_it("plan", "qwen3-8b", "--engine", "llama.cpp", "--weights", "Q4_K_M", "--gpu", "rtx-4090", "--ctx", "8k",
+                           "-o", "ubatch_size=256", "-o", "no_such=1", "--show-options", "--json")
+        answer = json.loads(done.stdout)
+        rows = {row["name"]: row["from"] for row in answer["options"]}
+        self.assertEqual([rows["ubatch_size"], rows["ctx_size"], rows["batch_size"]], ["request", "workload", "default"])
+        self.assertIn("no_such", [w["text"] for w in answer["warnings"] if w["id"] == "unknown_option"][0])
+
     def test_speculation_in_its_short_spelling(self):
         short = self.plan("vllm serve Qwen/Qwen3-8B --spec-method ngram --spec-tokens 5 --max-model-len 8192")
         whole = self.plan("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --speculative-config "

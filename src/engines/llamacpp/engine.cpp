@@ -40,6 +40,19 @@ Options effective_options(const PlanState& s) {
   return o;
 }
 
+std::map<std::string, std::string_view, std::less<>> deciders(const Question& q,
+                                                              const PlanState& s) {
+  const Request& r = s.request;
+  std::map<std::string, std::string_view, std::less<>> who;
+  const bool sized = q.workload.sequence_tokens.count() > 0;
+  who["ctx_size"] = r.ctx_given && sized       ? "workload"
+                    : r.fit && s.devices() > 0 ? "cards"
+                                               : "model";
+  if (q.workload.concurrency.count() > 0) who["parallel"] = "workload";
+  if (r.fit) who["n_gpu_layers"] = "cards";
+  return who;
+}
+
 // Flags without a negative form; false is their absence.
 constexpr std::array<std::string_view, 8> kBareFlags = {"swa_full",  "cpu_moe",         "no_host",
                                                         "embedding", "mlock",           "rerank",
@@ -202,6 +215,7 @@ Result<Assessment> assess_question(const Question& q) {
   a.buffers = buffers_of(q, s);
   a.fit = s.fit;
   a.effective = effective_options(s);
+  a.deciders = deciders(q, s);
   a.command = command_of(q, s);
   a.notes = s.notes;
   note_growth(q, s, a.notes);

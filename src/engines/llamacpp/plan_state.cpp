@@ -7,6 +7,7 @@
 #include "engines/llamacpp/better.h"
 #include "engines/llamacpp/graph/families.h"
 #include "engines/llamacpp/reads.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -151,6 +152,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
                      "' was taken as the newest.");
   }
   TRY_ASSIGN(s.rules, rules_for(*s.profile, version.build));
+  TRY(warn_of_options(q.settings.options, "llamacpp", "llama.cpp", s.notes));
   TRY_ASSIGN(s.file, model_file_of(q, s.rules));
   s.notes.append(s.file->notes);
   TRY_ASSIGN(s.request, read_request(q, s.shape(), s.rules, s.notes));

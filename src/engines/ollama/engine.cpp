@@ -11,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "catalog/model_ref.h"
 #include "engines/launch/write_line.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines {
 namespace ollama {
@@ -187,6 +188,7 @@ Result<Decided> decide(const Question& q) {
                  "Ollama before 0.31 ran its own engine with its own estimates; the figures are "
                  "those of llama.cpp with the same settings.");
   }
+  TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
   TRY(settle_context(q, d));
   const weights::GgufModel* gguf = q.weights->is_gguf() ? &*q.weights->gguf : nullptr;
   d.predicted = predicted_bytes(q, gguf, saturating_multiply(d.num_ctx, d.parallel));
@@ -318,6 +320,10 @@ Result<Assessment> assess_question(const Question& q) {
     if (const json::Value* value = a.effective.find(from)) effective.set(to, *value);
   }
   a.effective = std::move(effective);
+  a.deciders.clear();
+  a.deciders["num_ctx"] = q.workload.sequence_tokens.count() > 0 ? "workload" : "cards";
+  if (q.workload.concurrency.count() > 0) a.deciders["num_parallel"] = "workload";
+  a.deciders["num_batch"] = a.deciders["num_gpu"] = "cards";
   if (q.detail == Detail::full) a.command = command_of(q, d);
   Notes notes = d.notes;
   notes.append(a.notes);

@@ -236,6 +236,22 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.effective.set("chunked_prefill_size", json::Value(s.chunk));
   a.effective.set("kv_cache_dtype", json::Value(s.cache_dtype));
   a.effective.set("page_size", json::Value(s.page));
+  a.effective.set("cuda_graph_max_bs_decode", json::Value(s.graph_batch));
+  a.effective.set("disable_radix_cache", json::Value(!s.radix_cache));
+  if (full.window_tokens > 0) {
+    a.effective.set("swa_full_tokens_ratio", json::Value(s.window_ratio));
+  }
+  if (full.state_slots > 0) {
+    a.effective.set("mamba_full_memory_ratio", json::Value(s.state_ratio));
+  }
+  a.effective.set("max_running_requests", json::Value(full.max_running));
+  a.deciders["context_length"] = s.context_from_workload ? "workload" : "model";
+  if (s.tensor_assumed) a.deciders["tp_size"] = "cards";
+  for (const char* name : {"mem_fraction_static", "chunked_prefill_size",
+                           "cuda_graph_max_bs_decode", "max_running_requests"}) {
+    a.deciders[name] = "cards";
+  }
+  a.deciders["kv_cache_dtype"] = "model";
   Options line = q.settings.options;
   if (s.tensor_assumed) line.set("tp_size", json::Value(s.tensor));
   if (s.context_from_workload) line.set("context_length", json::Value(s.context));

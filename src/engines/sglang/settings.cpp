@@ -190,7 +190,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(read_limits(o, q, s));
   read_facts(facts, now, s);
   TRY(facts.check());
-  warn_unknown_options(o, facts.profile(), "SGLang", notes);
+  TRY(warn_of_options(o, "sglang", "SGLang", notes));
   return s;
 }
 

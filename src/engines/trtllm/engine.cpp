@@ -179,6 +179,11 @@ Result<Assessment> assess_trtllm(const Question& q) {
   a.effective.set("max_num_tokens", json::Value(s.max_tokens_in_flight));
   a.effective.set("max_seq_len", json::Value(s.max_seq));
   a.effective.set("kv_cache_dtype", json::Value(s.cache_dtype));
+  a.effective.set("kv_cache_config.tokens_per_block", json::Value(s.block_tokens));
+  a.deciders["max_seq_len"] = s.length_from_workload ? "workload" : "model";
+  if (s.tensor_assumed) a.deciders["tensor_parallel_size"] = "cards";
+  a.deciders["kv_cache_dtype"] =
+      q.weights->recipe && !q.weights->recipe->kv_cache_dtype.empty() ? "weights" : "model";
   // The peak beside the weights differs between expert kernels.
   for (const std::string_view name : {"moe_config.backend", "moe_backend"}) {
     if (const json::Value* given = q.settings.options.find(name)) {

@@ -152,7 +152,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   s.weights_low_per_mille = facts.integer("weights_low_per_mille");
   s.weights_high_per_mille = facts.integer("weights_high_per_mille");
   TRY(facts.check());
-  warn_unknown_options(o, facts.profile(), "TensorRT-LLM", notes);
+  TRY(warn_of_options(o, "trtllm", "TensorRT-LLM", notes));
   return s;
 }
 

@@ -37,6 +37,24 @@ Options effective_options(const Build& b, const Budget& budget) {
   return o;
 }
 
+std::map<std::string, std::string_view, std::less<>> deciders(const Build& b) {
+  std::map<std::string, std::string_view, std::less<>> who;
+  const Given& g = b.given;
+  if (b.decided.length_from_workload) {
+    who["max_model_len"] = "workload";
+  } else if (!g.max_model_len) {
+    who["max_model_len"] = g.fit_length ? "cards" : "model";
+  }
+  if (g.tensor_assumed && g.tensor > 1) who["tensor_parallel_size"] = "cards";
+  // Tiers of the card's memory.
+  if (!g.batch_tokens) who["max_num_batched_tokens"] = "cards";
+  if (!g.max_seqs) who["max_num_seqs"] = "cards";
+  if (g.cache_dtype == "auto") {
+    who["kv_cache_dtype"] = b.decided.cache_element.numerator >= 2 ? "model" : "weights";
+  }
+  return who;
+}
+
 // The options as given, with what the workload or the devices settled.
 std::string command_of(const Question& q, const Build& b, const Budget& budget) {
   Options o = q.settings.options;
@@ -104,6 +122,7 @@ Result<Assessment> assess_vllm(const Question& q) {
   answer_capacity(q, b, budget, a);
   a.log = log_lines(b, budget);
   a.effective = effective_options(b, budget);
+  a.deciders = deciders(b);
   a.command = command_of(q, b, budget);
   if (b.decided.length_from_workload) {
     a.notes.assume("length_from_workload",

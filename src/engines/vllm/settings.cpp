@@ -314,8 +314,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_adapters(reader, given));
   TRY(read_speculation(reader, question, given));
   TRY(read_environment(question.settings.env, given));
-  TRY_ASSIGN(const auto profile, catalog::find_shared(catalog::Kind::engine, "vllm"));
-  warn_unknown_options(question.settings.options, *profile, "vLLM", notes, kProgramOption);
+  TRY(warn_of_options(question.settings.options, "vllm", "vLLM", notes));
   return given;
 }
 
