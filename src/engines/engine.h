@@ -217,6 +217,8 @@ class Engine {
   // The separate draft model that the options name; empty: none, or a head that is no model of its
   // own.
   virtual std::string draft_named(const Settings&) const { return {}; }
+  // Keys of the model's config.json that the options replace (config_changes.h); null: none.
+  virtual Result<json::Value> config_changes(const Options&) const { return json::Value(); }
   // Devices that the options themselves speak of (parallel sizes); 0: they do not say.
   virtual int64_t devices_asked(const Options&) const { return 0; }
   // Whether it runs on such a card at all.

@@ -387,6 +387,18 @@ RankWeights rank_weights(const model::Model& model, const weights::Weights& weig
   return result;
 }
 
+RankWeights without_offloaded(const RankWeights& weights, Bytes offloaded) {
+  RankWeights left = weights;
+  while (offloaded.count() > 0) {
+    const auto largest = std::max_element(left.bytes.begin(), left.bytes.end());
+    const Bytes moved = std::min(offloaded, *largest);
+    if (moved.count() == 0) break;
+    *largest -= moved;
+    offloaded -= moved;
+  }
+  return left;
+}
+
 StageRange stage_layers(int64_t layers, int64_t stages, int64_t stage) {
   const int64_t each = layers / stages;
   const int64_t rest = layers % stages;

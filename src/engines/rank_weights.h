@@ -85,6 +85,10 @@ Bytes ngram_table_bytes(const model::Model& model, const weights::Weights& weigh
 RankWeights rank_weights(const model::Model& model, const weights::Weights& weights,
                          const RankLayout& layout, const LoadRules& rules);
 
+// What stays on the card of a rank that moves so many bytes of its weights to host memory, the
+// largest items first.
+RankWeights without_offloaded(const RankWeights& weights, Bytes offloaded);
+
 // Layers of each pipeline stage: even, the remainder to the stages before the last.
 // Source: vllm distributed/utils.py get_pp_indices.
 struct StageRange {

@@ -22,6 +22,7 @@ struct ModelSpec {
   json::Value config;               // a config.json as given; null = none
   json::Value quantization_config;  // beside it (hf_quant_config.json); null = none
   json::Value overrides;            // single shape keys to replace; null = none
+  json::Value changes;              // what the engine's own options replace in it; null = none
   std::string path;                 // a local file or folder, resolved by the host
   json::Value header;               // what was read from the model's files; null = none
   std::string assume_family;        // model_type to use for an unknown one

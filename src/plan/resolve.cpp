@@ -1,11 +1,13 @@
 #include "plan/resolve.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/gpu.h"
 #include "catalog/model_ref.h"
+#include "engines/config_changes.h"
 #include "formats/header_json.h"
 #include "model/from_config.h"
 #include "model/from_gguf.h"
@@ -146,6 +148,7 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
   if (!spec.quantization_config.is_null()) {
     config.set("quantization_config", spec.quantization_config);
   }
+  if (spec.changes.is_object()) engines::apply_config_changes(config, spec.changes);
   TRY(apply_overrides(config, spec.overrides));
   if (id.empty()) {
     const json::Value* name = config.find("_name_or_path");
@@ -269,7 +272,14 @@ Result<Resolved> resolve(const Request& request) {
   resolved.workload = request.workload;
   TRY_ASSIGN(resolved.engine, engines::find_engine(request.engine));
   TRY_ASSIGN(resolved.hardware, resolve_hardware(request.hardware));
-  TRY_ASSIGN(ResolvedModel model, resolve_weights(request.model, request.weights, resolved.notes));
+  TRY_ASSIGN(json::Value changes, resolved.engine->config_changes(request.settings.options));
+  std::optional<ModelSpec> changed;
+  if (!changes.is_null()) {
+    changed = request.model;
+    changed->changes = std::move(changes);
+  }
+  TRY_ASSIGN(ResolvedModel model,
+             resolve_weights(changed ? *changed : request.model, request.weights, resolved.notes));
   resolved.model = std::move(model.model);
   resolved.weights = std::move(model.weights);
   if (!request.model.header.is_null()) {

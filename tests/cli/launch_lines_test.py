@@ -138,6 +138,31 @@ class Reading(unittest.TestCase):
         self.assertEqual([rows["ubatch_size"], rows["ctx_size"], rows["batch_size"]], ["request", "workload", "default"])
         self.assertIn("no_such", [w["text"] for w in answer["warnings"] if w["id"] == "unknown_option"][0])
 
+    def test_options_that_change_the_config(self):
+        # Qwen3's model card: 131,072 tokens by YaRN, where config.json says 40,960.
+        yarn = '{"rope_type":"yarn","factor":4.0,"original_max_position_embeddings":32768}'
+        plain = self.plan("vllm serve Qwen/Qwen3-8B --max-model-len 131072")
+        self.assertEqual(plain["outcome"], "refuses_to_start")
+        for line in (f"vllm serve Qwen/Qwen3-8B --max-model-len 131072 --hf-overrides '{{\"rope_parameters\":{yarn}}}'",
+                     f"vllm serve Qwen/Qwen3-8B --max-model-len 131072 --rope-scaling '{yarn}'"):
+            answer = self.plan(line, *(["--engine-version", "0.9"] if "--rope-scaling" in line else []))
+            self.assertEqual(answer.get("outcome"), "fits", answer)
+            self.assertIn("yarn", answer["command"])
+        line = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --json-model-override-args "
+        self.assertEqual(self.plan(f"{line}'{{\"rope_scaling\":{yarn}}}'")["kv"]["max_sequence_tokens"], 131072)
+        fewer = self.plan(line + """'{"num_hidden_layers":18}'""")["model"]
+        self.assertEqual(fewer["kv_bytes_per_token"], 147456 // 2)
+        wrong = self.plan(line + "[1]")
+        self.assertIn("json_model_override_args", json.dumps(wrong["error"]))
+
+    def test_weights_are_quantised_while_loading(self):
+        for line, option in (("vllm serve Qwen/Qwen3-8B", "--quantization fp8"),
+                             ("python -m sglang.launch_server --model-path Qwen/Qwen3-8B", "--quantization fp8")):
+            plain, fp8 = (self.plan(text)["totals"]["weights_bytes"] for text in (line, f"{line} {option}"))
+            self.assertAlmostEqual((plain - fp8) / 6_945_767_424, 1, 2)  # its linear matrices, one byte instead of two
+        stored = self.plan("vllm serve Qwen/Qwen3-8B --quantization awq")
+        self.assertIn("quantization_needs_checkpoint", [w["id"] for w in stored["warnings"]])
+
     def test_speculation_in_its_short_spelling(self):
         short = self.plan("vllm serve Qwen/Qwen3-8B --spec-method ngram --spec-tokens 5 --max-model-len 8192")
         whole = self.plan("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --speculative-config "

@@ -2,8 +2,10 @@
 #include "engines/engine.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
+#include "engines/config_changes.h"
 #include "engines/launch_command.h"
 #include "engines/sglang/pools.h"
 
@@ -51,6 +53,17 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
           r.weights_measured ? Basis::measured : Basis::derived,
           "this rank's share of the tensors, as loaded", {{"tp_size", double(s.tensor)}},
           "sglang layers");
+    }
+    if (r.offloaded.count() > 0) {
+      LedgerRow host;
+      host.device = kHost;
+      host.component = Component::weights;
+      host.item = "offloaded weights";
+      host.bytes = ByteRange::exactly(r.offloaded);
+      host.basis = Basis::derived;
+      host.formula = {"cpu_offload_gb", {}};
+      host.source = "sglang srt/utils/offloader.py";
+      ledger->add(std::move(host));
     }
     row(*ledger, Component::weights, "left behind by loading", r.leftovers, Basis::modelled,
         "SGLang prints it as weights: free memory before less free memory after", {},
@@ -349,6 +362,10 @@ class SglangEngine final : public Engine {
   std::vector<LeverCandidate> levers(const Question& question,
                                      const Assessment& assessment) const override {
     return changes(question, assessment);
+  }
+  Result<json::Value> config_changes(const Options& options) const override {
+    constexpr std::array<std::string_view, 1> kWhole = {"json_model_override_args"};
+    return engines::config_changes(options, kWhole);
   }
   std::string draft_named(const Settings& settings) const override {
     return sglang::draft_named(settings.options);

@@ -13,6 +13,9 @@ LoadRules load_rules(const Question& q, const Setup& s) {
   rules.plain = s.plain;
   rules.mtp_layers = s.mtp ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
   rules.second_scales = s.second_scales;
+  rules.online = s.online;
+  rules.lora_slots = s.lora_slots;
+  rules.lora_rank = s.lora_rank;
   rules.towers = q.model->vision ? s.multimodal : true;
   return rules;
 }
@@ -187,7 +190,9 @@ void apply_measured(const Calibration& measured, bool unified, RankPlan& r) {
 
 RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Notes& notes) {
   RankPlan r;
-  r.parts = weights_of(q, s);
+  const RankWeights whole = weights_of(q, s);
+  r.parts = without_offloaded(whole, s.offload);
+  r.offloaded = whole.total() - r.parts.total();
   RankDraft draft;
   if (s.drafter) {
     const CacheRules rules = cache_rules(s);

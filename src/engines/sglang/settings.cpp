@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/online_quantisation.h"
 #include "engines/unknown_options.h"
 
 namespace vramwise::engines::sglang {
@@ -134,6 +135,29 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s) {
   return true;
 }
 
+// What changes the weights of a rank: quantisation while loading, adapters, host memory.
+Result<bool> read_loading(const Options& o, const Question& q, Setup& s, Notes& notes) {
+  TRY_ASSIGN(const auto flag, o.string("quantization"));
+  TRY_ASSIGN(const auto torchao, o.string("torchao_config"));
+  TRY_ASSIGN(const auto offload, o.number("cpu_offload_gb", 0, 1e6));
+  s.online = online_scheme(flag.value_or(""), *q.weights, notes);
+  if (!s.online) s.online = torchao_scheme(torchao.value_or(""), *q.weights, notes);
+  if (offload) s.offload = Bytes(int64_t(*offload * double(GiB(1).count())));
+  TRY_ASSIGN(const auto adapters, o.boolean("enable_lora"));
+  TRY_ASSIGN(const auto slots, o.integer("max_loras_per_batch", 1, 1 << 16));
+  TRY_ASSIGN(const auto rank, o.integer("max_lora_rank", 1, 1 << 16));
+  if (!adapters.value_or(false) && !o.has("lora_paths")) return true;
+  s.lora_slots = slots.value_or(8);
+  s.lora_rank = rank.value_or(16);
+  if (!rank) {
+    notes.assume("lora_rank",
+                 "no --max-lora-rank is given: SGLang takes the largest rank among the adapters; "
+                 "16 is counted",
+                 "sglang srt/lora/lora_manager.py");
+  }
+  return true;
+}
+
 // Integer weights in groups are loaded as stored and then repacked for the Marlin kernels.
 bool is_repacked(const weights::Weights& weights) {
   if (!weights.recipe) return false;
@@ -188,6 +212,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(read_sizes(o, facts, now, s));
   TRY(read_cache(o, q, facts, now, kinds, s));
   TRY(read_limits(o, q, s));
+  TRY(read_loading(o, q, s, notes));
   read_facts(facts, now, s);
   TRY(facts.check());
   TRY(warn_of_options(o, "sglang", "SGLang", notes));

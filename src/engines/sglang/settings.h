@@ -33,6 +33,9 @@ struct Setup {
   bool drafter = false;  // a separate model or head does
   HeadKind drafter_head = HeadKind::none;
   int64_t draft_tokens = 0;
+  std::optional<weights::Scheme> online;  // quantise plain linear matrices while loading
+  Bytes offload;                          // of a rank's weights, to host memory
+  int64_t lora_slots = 0, lora_rank = 0;
   bool context_from_workload = false;
 
   // Facts of the version and the card

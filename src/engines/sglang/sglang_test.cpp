@@ -113,6 +113,45 @@ TEST(SglangPools, DataParallelAttentionKeepsWholeHeads) {
   EXPECT_EQ(r.cells.full, 8 * 256 * 80 * 2);
 }
 
+// Linear matrices of Llama-3.1-8B: 32 layers of 4096 x (4096 + 2 x 1024 + 4096 + 3 x 14336).
+constexpr int64_t kLlama8bLinear = int64_t{32} * 4096 * (4096 + 2 * 1024 + 4096 + 3 * 14336);
+
+TEST(SglangWeights, QuantisedWhileLoading) {
+  const auto weights = [](std::string_view options) {
+    return planned(testing::ask({.config = testing::kLlama8b, .options = options})).parts.total();
+  };
+  const Bytes plain = weights("{}");
+  // Two bytes a weight become one; the scales are a few bytes a matrix or a row.
+  const Bytes tensor = plain - weights(R"({"quantization":"fp8"})");
+  EXPECT_LE(tensor.count(), kLlama8bLinear);
+  EXPECT_GE(tensor.count(), kLlama8bLinear - 32 * 7 * 16);
+  const Bytes channel = plain - weights(R"({"quantization":"w8a8_fp8"})");
+  EXPECT_EQ(channel.count(), kLlama8bLinear - 32 * 4 * (2 * 4096 + 2 * 1024 + 4096 + 2 * 14336));
+  EXPECT_LT(weights(R"({"torchao_config":"int4wo-128"})"), plain * 45 / 100);
+  // A name of a stored format quantises nothing.
+  EXPECT_EQ(weights(R"({"quantization":"awq"})"), plain);
+}
+
+TEST(SglangWeights, AdaptersAndHostMemory) {
+  const auto plan = [](std::string_view options) {
+    return planned(testing::ask({.config = testing::kLlama8b, .options = options}));
+  };
+  // Slots x rank x (inputs + outputs of the adapted matrices) x 2 bytes; eight slots unless told.
+  const int64_t width = int64_t{81920} * 32 * 2;
+  const auto adapters = [&](std::string_view options) {
+    return plan(options).parts.of(WeightItem::lora).count();
+  };
+  EXPECT_EQ(adapters(R"({"enable_lora":true,"max_lora_rank":64})"), width * 64 * 8);
+  EXPECT_EQ(adapters(R"({"enable_lora":true,"max_lora_rank":8,"max_loras_per_batch":2})"),
+            width * 8 * 2);
+  EXPECT_EQ(adapters("{}"), 0);
+  const Bytes whole = plan("{}").parts.total();
+  const RankPlan moved = plan(R"({"cpu_offload_gb":4})");
+  EXPECT_EQ(moved.offloaded, GiB(4));
+  EXPECT_EQ(moved.parts.total(), whole - GiB(4));
+  EXPECT_GT(moved.tokens, plan("{}").tokens);
+}
+
 TEST(SglangEngine, AsksForALargerFraction) {
   const Assessment a =
       testing::assess("sglang", testing::ask({.config = testing::kLlama8b,

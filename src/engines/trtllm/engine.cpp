@@ -2,8 +2,10 @@
 #include "engines/engine.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
+#include "engines/config_changes.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
 #include "engines/trtllm/rank_plan.h"
@@ -262,6 +264,10 @@ class TrtllmEngine final : public Engine {
   }
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return changes(question);
+  }
+  Result<json::Value> config_changes(const Options& options) const override {
+    constexpr std::array<std::string_view, 1> kWhole = {"model_kwargs"};
+    return engines::config_changes(options, kWhole);
   }
   std::string draft_named(const Settings& settings) const override {
     return trtllm::draft_named(settings.options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/online_quantisation.h"
 #include "engines/rank_draft.h"
 #include "engines/vllm/activations.h"
 
@@ -46,7 +47,7 @@ int64_t mtp_layers_in_use(const model::Model& model, const Given& given) {
 }
 
 LoadRules load_rules(const Question& q, const Given& given, const Decided& decided,
-                     const Profile& profile) {
+                     const Profile& profile, Notes& notes) {
   LoadRules rules;
   rules.plain = decided.plain;
   rules.towers = !given.language_only;
@@ -61,24 +62,7 @@ LoadRules load_rules(const Question& q, const Given& given, const Decided& decid
   if (profile.gptq_without_marlin || given.quantization == "gptq") {
     rules.kernel = weights::Kernel::exllama;
   }
-  // The flag quantises plain weights while they load; a quantised checkpoint stays as it is.
-  const bool plain =
-      q.weights->recipe &&
-      std::all_of(q.weights->recipe->schemes.begin(), q.weights->recipe->schemes.end(),
-                  [](const weights::Scheme& s) { return s.kind == weights::SchemeKind::plain; });
-  if (plain && !given.quantization.empty()) {
-    weights::Scheme online;
-    if (starts_with(given.quantization, "fp8") || given.quantization == "fp8_per_tensor") {
-      online.kind = weights::SchemeKind::fp8_tensor;
-      rules.online = online;
-    } else if (given.quantization == "fp8_per_block") {
-      online.kind = weights::SchemeKind::fp8_block;
-      rules.online = online;
-    } else if (given.quantization == "bitsandbytes") {
-      online.kind = weights::SchemeKind::bnb_nf4;
-      rules.online = online;
-    }
-  }
+  rules.online = online_scheme(given.quantization, *q.weights, notes);
   return rules;
 }
 
@@ -270,7 +254,7 @@ Result<Build> build(const Question& q, Notes& notes) {
 
   std::vector<LayerCache> caches = rank_caches(*q.model, cache_rules(b.given, b.decided, b.profile),
                                                mtp_layers_in_use(*q.model, b.given));
-  const LoadRules rules = load_rules(q, b.given, b.decided, b.profile);
+  const LoadRules rules = load_rules(q, b.given, b.decided, b.profile, notes);
   RankDraft draft;
   if (b.given.speculation == Speculation::head || b.given.speculation == Speculation::draft_model) {
     draft = rank_draft(q, b.given.drafter_head,

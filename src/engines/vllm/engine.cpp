@@ -2,7 +2,9 @@
 #include "engines/engine.h"
 
 #include <algorithm>
+#include <array>
 
+#include "engines/config_changes.h"
 #include "engines/launch_command.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
@@ -141,6 +143,12 @@ class VllmEngine final : public Engine {
  public:
   std::string_view name() const override { return "vllm"; }
   std::string_view program_option() const override { return vllm::kProgramOption; }
+  // --rope-scaling and --rope-theta are gone since hf_overrides does the same.
+  Result<json::Value> config_changes(const Options& options) const override {
+    constexpr std::array<std::string_view, 1> kWhole = {"hf_overrides"};
+    constexpr std::array<std::string_view, 2> kKeys = {"rope_scaling", "rope_theta"};
+    return engines::config_changes(options, kWhole, kKeys);
+  }
   Result<Assessment> assess(const Question& question) const override {
     return vllm::assess_vllm(question);
   }

@@ -50,19 +50,7 @@ class Rows {
 
 void Rows::weights(Ledger& ledger) const {
   const RankWeights& w = d_.stage->weights;
-  // Offloaded bytes come off the largest items first.
-  Bytes offload = std::min(b_.given.offload, w.total());
-  RankWeights left = w;
-  while (offload.count() > 0) {
-    size_t largest = 0;
-    for (size_t i = 1; i < kWeightItems; ++i) {
-      if (left.bytes[i] > left.bytes[largest]) largest = i;
-    }
-    const Bytes moved = std::min(offload, left.bytes[largest]);
-    if (moved.count() == 0) break;
-    left.bytes[largest] -= moved;
-    offload -= moved;
-  }
+  const RankWeights left = without_offloaded(w, b_.given.offload);
   const ByteRange& drafter = d_.stage->drafter;
   // The bar of the rest is shared out; an estimated head has its own.
   ByteRange whole = d_.weights;
