@@ -27,7 +27,11 @@ struct RopeTable {
 // The parts of a vision tower that decide memory at start-up.
 struct VisionTower {
   int64_t hidden_size = 0, ffn_size = 0, layers = 0;
-  int64_t max_item_tokens = 0;    // tokens that the largest single image takes in the prompt
+  // Tokens that the largest single item takes in the prompt; 0: not known. Where that is a video,
+  // image_tokens are those of an image, else 0. Where the processor scales images to its own limit,
+  // pixels_per_token are those behind one token, else 0.
+  int64_t max_item_tokens = 0, image_tokens = 0, pixels_per_token = 0;
+  int64_t framing_tokens = 0;     // around an item in the prompt, without patches of their own
   int64_t patches_per_token = 1;  // patches merged into one token
   int64_t deepstack_layers = 0;   // extra feature levels handed to the decoder (Qwen3-VL)
 };

@@ -111,17 +111,26 @@ void fill_experts(const model::Model& model, const weights::Weights& weights, co
   }
 }
 
-// One item of the largest size fills the encoder; its outputs stay until the profile run ends.
-void fill_tower(const model::Model& model, const Given& given, int64_t d, VllmShape& shape) {
+// Items of the largest size fill the encoder; their outputs stay until the profile run ends.
+void fill_tower(const model::Model& model, const Given& given, const Profile& profile, int64_t d,
+                VllmShape& shape) {
   if (!model.vision || given.language_only || given.skip_tower_profiling) return;
   const model::VisionTower& tower = *model.vision;
   if (tower.max_item_tokens <= 0) return;
-  shape.item_tokens = tower.max_item_tokens;
-  const int64_t patches = tower.max_item_tokens * tower.patches_per_token;
+  // The profile run takes the modality with the largest items that is not switched off.
+  const bool video = tower.image_tokens > 0 && given.videos_per_prompt.value_or(1) != 0;
+  int64_t tokens = tower.image_tokens > 0 && !video ? tower.image_tokens : tower.max_item_tokens;
+  if (given.item_pixels > 0 && tower.pixels_per_token > 0) {
+    tokens = std::clamp<int64_t>(given.item_pixels / tower.pixels_per_token, 1, tokens);
+  }
+  shape.item_tokens = tokens + tower.framing_tokens;
+  const auto& limit = video ? given.videos_per_prompt : given.images_per_prompt;
+  shape.items_per_prompt = limit.value_or(profile.items_per_prompt);
+  const int64_t patches = tokens * tower.patches_per_token;
   shape.item_transient_bytes =
       saturating_multiply(patches, (2 * tower.ffn_size / given.tensor + 4 * tower.hidden_size) * d);
-  shape.item_output_bytes = saturating_multiply(
-      tower.max_item_tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
+  shape.item_output_bytes =
+      saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
 }
 
 }  // namespace
@@ -159,7 +168,7 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
     constexpr int64_t kIndexRowBytes = 132;
     shape.stays_per_length = profile.indexer_rows * kIndexRowBytes / w.index_stride;
   }
-  fill_tower(model, given, d, shape);
+  fill_tower(model, given, profile, d, shape);
 }
 
 }  // namespace vramwise::engines::vllm

@@ -41,6 +41,14 @@ Bytes requested_bytes(Bytes total, double utilisation) {
   return Bytes(whole + (double(whole) < exact ? 1 : 0));
 }
 
+int64_t profiled_items(const VllmShape& s, const VllmPoint& p) {
+  if (s.item_tokens <= 0) return 0;
+  int64_t each = std::max<int64_t>(1, p.max_model_len / s.item_tokens);
+  if (s.items_per_prompt > 0) each = std::min(each, s.items_per_prompt);
+  const int64_t brought = saturating_multiply(p.max_seqs, each);
+  return std::max<int64_t>(1, std::min(p.batch_tokens / s.item_tokens, brought));
+}
+
 VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
   const int64_t t = p.batch_tokens;
   const int64_t n = std::min(p.max_seqs, t);
@@ -69,7 +77,7 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
     a.layer += a.experts;
   }
   if (s.item_tokens > 0) {
-    const int64_t items = std::max<int64_t>(1, t / s.item_tokens);
+    const int64_t items = profiled_items(s, p);
     a.encoder = Bytes(s.item_transient_bytes) * items;
     a.outputs = Bytes(s.item_output_bytes) * items;
   }

@@ -66,6 +66,7 @@ struct VllmShape {
   int64_t expert_layer_per_token = 0;  // rows that stay beside the workspaces (Marlin)
   int64_t latent_row_bytes = 0;        // MLA up-projection buffer, per row; 0 = none
   int64_t item_tokens = 0;             // largest multimodal item; 0 = no tower profiled
+  int64_t items_per_prompt = 0;        // limit_mm_per_prompt; 0 = what the length holds
   int64_t item_transient_bytes = 0, item_output_bytes = 0;
 
   // Outside of torch, and graphs
@@ -92,6 +93,11 @@ struct VllmPoint {
   int64_t batch_tokens = 0;
   int64_t max_seqs = 0;
 };
+
+// Items of the largest size that the profile run puts through the encoder: as many as the budget of
+// tokens holds, and no more than all sequences may bring. 0 without a tower.
+// Source: vllm multimodal/encoder_budget.py.
+int64_t profiled_items(const VllmShape& shape, const VllmPoint& point);
 
 struct VllmActivations {
   Bytes stays;                    // alive through the whole profile run

@@ -21,6 +21,14 @@ std::vector<LogLine> log_lines(const Build& b, const Budget& budget) {
   if (shape.graphs_charged && d.totals.graphs.count() > 0) {
     lines.push_back({"Estimated CUDA graph memory", double(d.totals.graphs.count()), "bytes"});
   }
+  const VllmPoint point{.max_model_len = budget.max_model_len,
+                        .batch_tokens = b.decided.batch_tokens,
+                        .max_seqs = b.decided.max_seqs};
+  if (const int64_t items = profiled_items(shape, point); items > 0 && !b.now.first_engine) {
+    lines.push_back({"Encoder cache will be initialized with a budget of",
+                     double(std::max(shape.item_tokens, b.decided.batch_tokens)), "tokens"});
+    lines.push_back({"profiled with items of the maximum feature size", double(items), "count"});
+  }
   if (b.now.first_engine) {
     lines.push_back({"PyTorch activation peak memory takes",
                      double(d.totals.activations.peak.count()), "bytes"});

@@ -53,6 +53,7 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   p.indexer_rows = facts.integer("indexer_rows");
   p.sampler_percent = facts.integer("sampler_percent");
   p.layer_percent = facts.integer("layer_percent");
+  p.items_per_prompt = facts.integer(facts.row("items_per_prompt", now), "value");
   p.encoder_percent = facts.integer("encoder_percent");
   p.expert_percent = facts.integer("expert_percent");
 }

@@ -51,6 +51,7 @@ struct Profile {
   int64_t sampler_bytes = 0;         // per sequence and vocabulary entry
   int64_t sampler_buffer_bytes = 0;  // per multiprocessor and vocabulary entry
   bool sampler_when_chunked = true;
+  int64_t items_per_prompt = 0;  // of one modality, where limit_mm_per_prompt is not given
   Bytes cublas_workspace;
   bool expert_workspace_stays = false;
   int64_t expert_token_cap = 0;

@@ -196,14 +196,22 @@ Result<bool> read_kernels(const Reader& r, Given& g) {
 Result<bool> read_multimodal(const Reader& r, Given& g) {
   TRY_ASSIGN(g.language_only, r.flag("language_model_only", false));
   TRY_ASSIGN(g.skip_tower_profiling, r.flag("skip_mm_profiling", false));
+  TRY_ASSIGN(const auto pixels, r.count("mm_processor_kwargs.max_pixels", 1, int64_t{1} << 40));
+  TRY_ASSIGN(const auto edge,
+             r.count("mm_processor_kwargs.size.longest_edge", 1, int64_t{1} << 40));
+  g.item_pixels = pixels.value_or(edge.value_or(0));
   // Nothing to profile when every modality named is switched off.
   bool any = false, all_zero = true;
   for (const char* modality : {"image", "video", "audio"}) {
     const std::string name = std::string("limit_mm_per_prompt.") + modality;
     const json::Value* value = r.options().find(name);
+    // {"image": 2}, or with the size of a dummy image: {"image": {"count": 2, "width": 512}}.
+    if (value == nullptr) value = r.options().find(name + ".count");
     if (value == nullptr || !value->is_integer()) continue;
     any = true;
     if (value->as_integer() != 0) all_zero = false;
+    if (modality == std::string_view("image")) g.images_per_prompt = value->as_integer();
+    if (modality == std::string_view("video")) g.videos_per_prompt = value->as_integer();
   }
   if (any && all_zero) g.skip_tower_profiling = true;
   return true;

@@ -42,6 +42,8 @@ struct Given {
   bool no_window_groups = false;  // disable_hybrid_kv_cache_manager, KV connectors
   bool own_all_reduce = true;
   bool language_only = false, skip_tower_profiling = false;
+  std::optional<int64_t> images_per_prompt, videos_per_prompt;  // limit_mm_per_prompt
+  int64_t item_pixels = 0;  // mm_processor_kwargs.max_pixels; 0 = the processor's own
   std::string quantization;
   std::string moe_backend, attention_backend;
   std::string graph_mode;

@@ -204,6 +204,41 @@ TEST(VllmWorkedExamples, AdapterSlots) {
   EXPECT_EQ(adapters(R"({"enable_lora":true,"max_lora_rank":64})"), int64_t{81920} * 32 * 64 * 2);
 }
 
+constexpr const char* kGemma3 =
+    R"({"model_type":"gemma3","architectures":["Gemma3ForConditionalGeneration"],
+ "mm_tokens_per_image":256,
+ "text_config":{"model_type":"gemma3_text","hidden_size":5376,"num_hidden_layers":62,"num_attention_heads":32,
+   "num_key_value_heads":16,"head_dim":128,"intermediate_size":21504,"sliding_window":1024,"vocab_size":262208},
+ "vision_config":{"hidden_size":1152,"intermediate_size":4304,"num_hidden_layers":27,"num_attention_heads":16,
+   "image_size":896,"patch_size":14}})";
+constexpr const char* kQwen3Vl =
+    R"({"model_type":"qwen3_vl","architectures":["Qwen3VLForConditionalGeneration"],
+ "text_config":{"model_type":"qwen3_vl_text","hidden_size":2048,"num_hidden_layers":28,"num_attention_heads":16,
+   "num_key_value_heads":8,"head_dim":128,"intermediate_size":6144,"vocab_size":151936,
+   "max_position_embeddings":262144,"tie_word_embeddings":true},
+ "vision_config":{"depth":24,"hidden_size":1024,"intermediate_size":4096,"num_heads":16,"patch_size":16,
+   "spatial_merge_size":2,"temporal_patch_size":2,"out_hidden_size":2048,"num_position_embeddings":2304,
+   "deepstack_visual_indexes":[5,11,17]}})";
+
+// Gemma 3 27B at 0.11: "a budget of 8192 tokens, and profiled with 31 image items" (an image is 256
+// tokens and four around it), with limit_mm_per_prompt {"image": 2} and 4,096 tokens a request.
+TEST(VllmWorkedExamples, EncoderBudget) {
+  const auto items = [](const char* config, std::string_view options) {
+    const Asked asked =
+        ask({.config = config, .total = kH100, .version = "0.11.0", .options = options});
+    const Build b = built(asked);
+    return profiled_items(b.stages.front().shape, point_of(b, kH100));
+  };
+  EXPECT_EQ(items(kGemma3, R"({"max_model_len":4096,"limit_mm_per_prompt":{"image":2}})"), 31);
+  // Eight sequences of one image each bring no more.
+  EXPECT_EQ(items(kGemma3, R"({"max_num_seqs":8,"limit_mm_per_prompt":{"image":1}})"), 8);
+  EXPECT_EQ(items(kGemma3, R"({"max_num_seqs":2,"max_model_len":600})"), 4);
+  EXPECT_EQ(items(kGemma3, R"({"limit_mm_per_prompt":{"image":0}})"), 0);
+  // Qwen's largest image fills the budget by itself; a processor told otherwise makes it smaller.
+  EXPECT_EQ(items(kQwen3Vl, "{}"), 1);
+  EXPECT_EQ(items(kQwen3Vl, R"({"mm_processor_kwargs":{"max_pixels":1048576}})"), 8192 / 1024);
+}
+
 // A GB10 shares its memory with the system: the large tier of batches, bars of its own.
 TEST(VllmWorkedExamples, UnifiedMemory) {
   const Build b =

@@ -1,5 +1,7 @@
 // Gemma 1, 2 and 3, the latter with its SigLIP tower.
 // Source: transformers models/gemma, models/gemma2, models/gemma3.
+#include <algorithm>
+
 #include "model/arch_rule.h"
 #include "model/gemma_parts.h"
 #include "model/llama_like.h"
@@ -80,6 +82,12 @@ Result<Model> build_gemma3(const json::Reader& config) {
   }
   if (vision) {
     const int64_t h = add_siglip(b, *vision, {.scope = "vision_tower.vision_model."});
+    // Every image is scaled to one size and pooled to so many tokens.
+    const int64_t tokens = top.extent_or({"mm_tokens_per_image"}, 256);
+    const int64_t side = vision->small({"image_size"}) / vision->small({"patch_size"});
+    describe_items(b, tokens, side * side / std::max<int64_t>(1, tokens));
+    // Start and end of the image, and an empty line on either side.
+    if (b.model().vision) b.model().vision->framing_tokens = 4;
     begin_projector(b, "multi_modal_projector.");
     // Stored [in, out]: it is a parameter, not an nn.Linear.
     b.add(Role::projector, "mm_input_projection_weight", {h, b.hidden()});

@@ -1,5 +1,7 @@
 // InternVL 2, 2.5 and 3: InternViT, a projector of two matrices, and a language model of any
 // family. Source: OpenGVLab/InternVL2_5-8B modeling_internvl_chat.py, modeling_intern_vit.py.
+#include <algorithm>
+
 #include "model/arch_rule.h"
 #include "model/dispatch.h"
 #include "model/towers/tower.h"
@@ -56,6 +58,11 @@ Result<Model> build(const json::Reader& config) {
     const double ratio = top.real({"downsample_ratio"}, 0.5, 0.01, 1);
     const int64_t merge = int64_t(1 / ratio);
     const int64_t merged = h * merge * merge;
+    // Up to max_dynamic_patch tiles and a thumbnail.
+    const int64_t side = vision->small_or({"image_size"}, 448) / vision->small({"patch_size"});
+    const int64_t tiles =
+        top.small_or({"max_dynamic_patch"}, 12) + (top.flag({"use_thumbnail"}, true) ? 1 : 0);
+    describe_items(b, tiles * (side * side / std::max<int64_t>(1, merge * merge)), merge * merge);
     begin_projector(b, "mlp1.");
     b.biased_norm("0", merged, Role::projector);
     projector_linear(b, "1", b.hidden(), merged, true);

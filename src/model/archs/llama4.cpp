@@ -1,6 +1,8 @@
 // Llama 4 Scout and Maverick with their vision tower. Experts are stored fused and as [in, out]:
 // [experts, hidden, 2 * width] and [experts, width, hidden].
 // Source: transformers models/llama4/modeling_llama4.py.
+#include <algorithm>
+
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 #include "model/towers/tower.h"
@@ -35,6 +37,9 @@ void add_tower(Builder& b, const Fields& vision) {
   begin_projector(b, "multi_modal_projector.");
   projector_linear(b, "linear_1", b.hidden(), vision.extent({"vision_output_dim"}), false);
   describe_tower(b, h, width, layers);
+  // Up to 16 tiles and the whole image, each shuffled down: vllm models/mllama4.py.
+  const int64_t merged = int64_t(1 / (shuffle * shuffle));
+  describe_items(b, 17 * (side * side / std::max<int64_t>(1, merged)), merged);
 }
 
 // Layers of experts: listed, or every step-th.

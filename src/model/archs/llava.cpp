@@ -36,6 +36,11 @@ Result<Model> build(const json::Reader& config) {
                                             {"image_size", 336},
                                             {"patch_size", 14}});
   const int64_t h = add_clip(b, vision, "vision_tower.vision_model.");
+  // One token a patch; LLaVA-NeXT cuts large images into tiles of its own choice.
+  if (top.text_or({"model_type"}, "llava") == "llava") {
+    const int64_t side = vision.small({"image_size"}) / vision.small({"patch_size"});
+    describe_items(b, side * side, 1);
+  }
   begin_projector(b, "multi_modal_projector.");
   projector_linear(b, "linear_1", b.hidden(), h, true);
   projector_linear(b, "linear_2", b.hidden(), b.hidden(), true);

@@ -31,8 +31,7 @@ void add_deepseek_vit(Builder& b, const Fields& vision) {
     b.add(Role::projector, name, {b.hidden()});
   }
   describe_tower(b, h, width, layers);
-  b.model().vision->max_item_tokens = vision.extent_or({"max_image_tokens"}, 1024);
-  b.model().vision->patches_per_token = merge * merge;
+  describe_items(b, vision.extent_or({"max_image_tokens"}, 1024), merge * merge);
 }
 
 }  // namespace vramwise::model

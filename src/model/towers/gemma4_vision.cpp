@@ -55,8 +55,8 @@ void add_gemma4_vision(Builder& b, const Fields& vision) {
   projector_linear(b, "embedding_projection", b.hidden(), h, false);
   describe_tower(b, h, width, layers);
   // A video takes the most: 2,496 tokens, each pooled from 3 x 3 patches.
-  b.model().vision->max_item_tokens = 2496;
-  b.model().vision->patches_per_token = 9;
+  describe_items(b, 2496, 9);
+  b.model().vision->image_tokens = vision.extent_or({"default_output_length"}, 280);
 }
 
 }  // namespace vramwise::model

@@ -36,8 +36,7 @@ void add_pixtral(Builder& b, const Fields& top, const Fields& vision) {
   projector_linear(b, "linear_2", b.hidden(), b.hidden(), bias);
   describe_tower(b, h, width, layers);
   // The largest image, 1540 x 1540 pixels in patches of 14, is 110 x 110 patches merged 2 x 2.
-  b.model().vision->max_item_tokens = 3025;
-  b.model().vision->patches_per_token = 4;
+  describe_items(b, 3025, 4);
 }
 
 }  // namespace vramwise::model

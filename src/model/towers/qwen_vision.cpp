@@ -29,6 +29,13 @@ void add_block_attention(Builder& b, const std::string& scope, int64_t width, in
   tower_linear(b, scope + "attn.proj", width, width, true);
 }
 
+// The processor lets one image take 16,384 tokens of the prompt (max_pixels 12,845,056 for patches
+// of 14 merged by 2); a server that says otherwise cuts by pixels.
+void describe_images(Builder& b, const Patches& p) {
+  describe_items(b, 16384, p.merge * p.merge);
+  if (b.model().vision) b.model().vision->pixels_per_token = p.side * p.side * p.merge * p.merge;
+}
+
 }  // namespace
 
 void add_qwen2_vision(Builder& b, const Fields& vision) {
@@ -52,6 +59,7 @@ void add_qwen2_vision(Builder& b, const Fields& vision) {
   tower_linear(b, "merger.mlp.0", merged, merged, true);
   tower_linear(b, "merger.mlp.2", out, merged, true);
   describe_tower(b, h, width, layers);
+  describe_images(b, p);
 }
 
 void add_qwen2_5_vision(Builder& b, const Fields& vision, std::string scope) {
@@ -77,6 +85,7 @@ void add_qwen2_5_vision(Builder& b, const Fields& vision, std::string scope) {
   tower_linear(b, "merger.mlp.0", merged, merged, true);
   tower_linear(b, "merger.mlp.2", vision.extent_or({"out_hidden_size"}, b.hidden()), merged, true);
   describe_tower(b, h, width, layers);
+  describe_images(b, p);
 }
 
 void add_qwen3_vision(Builder& b, const Fields& vision) {
@@ -108,9 +117,7 @@ void add_qwen3_vision(Builder& b, const Fields& vision) {
     tower_linear(b, s + "linear_fc2", out, merged, true);
   }
   describe_tower(b, h, width, layers);
-  // The processor lets one image take 16,384 tokens of the prompt.
-  b.model().vision->max_item_tokens = 16384;
-  b.model().vision->patches_per_token = p.merge * p.merge;
+  describe_images(b, p);
   b.model().vision->deepstack_layers = levels;
 }
 

@@ -1,5 +1,7 @@
 #include "model/towers/tower.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace vramwise::model {
@@ -29,6 +31,12 @@ void describe_tower(Builder& b, int64_t hidden, int64_t width, int64_t layers) {
   tower.ffn_size = width;
   tower.layers = layers;
   b.model().vision = tower;
+}
+
+void describe_items(Builder& b, int64_t tokens, int64_t patches_per_token) {
+  if (!b.model().vision) return;
+  b.model().vision->max_item_tokens = tokens;
+  b.model().vision->patches_per_token = std::max<int64_t>(1, patches_per_token);
 }
 
 }  // namespace vramwise::model

@@ -49,5 +49,8 @@ void add_clip_layers(Builder& b, const ClipLayers& spec);
 
 // What engines ask of a tower when they profile.
 void describe_tower(Builder& b, int64_t hidden, int64_t width, int64_t layers);
+// The largest single item: tokens of the prompt, and patches merged into each. After
+// describe_tower.
+void describe_items(Builder& b, int64_t tokens, int64_t patches_per_token);
 
 }  // namespace vramwise::model
