@@ -81,6 +81,13 @@ class Simulate(unittest.TestCase):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)
 
+    def test_a_figure_out_of_range_is_told_in_the_words_of_the_option(self):
+        for option, value in (("--share", "200%"), ("--share", "0"), ("--rate", "0"), ("--rate", "1e99"), ("--users", "0"),
+                              ("--ttft", "0"), ("--tpot", "0ms"), ("--price", "0"), ("--requests", "5")):
+            told = run("simulate", *SERVED, "--lengths", "chat", option, value, check=3).stderr
+            self.assertIn(f"'{value}' is out of range", told)
+            self.assertIn(f"--> {option}", told)
+
 
 class Others(unittest.TestCase):
     def test_plan_with_lengths(self):
