@@ -19,6 +19,12 @@ using workload::Meter;
 using workload::Question;
 using workload::Run;
 
+// A figure is known when its 95 % interval is within this share of it; a simulation is lengthened
+// until all are, as far as an answer in about a second allows.
+constexpr double kPrecision = 0.03;
+constexpr int64_t kMostRequests = 3'000'000;
+constexpr int64_t kMostRepetitions = 24;
+
 double rounded(double x, double scale = 1e6) {
   return double(int64_t(x * scale + (x < 0 ? -0.5 : 0.5))) / scale;
 }
@@ -298,6 +304,7 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   ran.set("preemptions", run.totals.preemptions);
   ran.set("rejected", run.totals.rejected);
   if (q.truncated_share > 0) ran.set("truncated_share", rounded(q.truncated_share));
+  if (run.replications > 1) ran.set("half_width_share", rounded(run.uncertainty(), 1e4));
   if (run.stopped) ran.set("stopped", true);
   block.set("run", std::move(ran));
   return block;
@@ -318,7 +325,12 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
   const workload::LinearStep line = q.line();
   const double saturation = workload::saturation_rate(q.lengths.sample(), line);
   TRY_ASSIGN(const Asked asked, what_is_asked(q, limits, saturation));
-  TRY_ASSIGN(const Run run, run_load(q.setup(limits), asked.arrivals));
+  workload::Setup setup = q.setup(limits);
+  if (!q.requests_given) {
+    setup.precision = kPrecision;
+    setup.most_requests = q.can_be_fast() ? kMostRequests : kMostRepetitions * setup.requests;
+  }
+  TRY_ASSIGN(const Run run, run_load(setup, asked.arrivals));
   if (q.plan) {
     answer.set("model", model_block(*q.plan->resolved.model, *q.plan->resolved.weights));
     Value engine = Value::object();

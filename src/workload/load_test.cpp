@@ -157,6 +157,21 @@ TEST(Occupancy, FormulasAgreeWithTheSimulation) {
   }
 }
 
+TEST(Occupancy, AWindowHoldsWhatFitsIntoIt) {
+  const std::vector<Pair> sample = {{10, 5}, {100, 1}, {3, 40}, {64, 64}};
+  for (const double window : {1.0, 12.0, 50.0, 64.0, 1000.0}) {
+    double sum = 0;
+    double steps = 0;
+    for (const Pair& pair : sample) {
+      for (int y = pair.prompt; y < pair.prompt + pair.output; ++y) {
+        sum += std::min(double(y), window);
+        ++steps;
+      }
+    }
+    EXPECT_NEAR(held_within(sample, window), sum / steps, 1e-9) << window;
+  }
+}
+
 TEST(Runs, AShortTraceIsMeasuredWhole) {
   const auto trace =
       read_trace("arrival_seconds,prompt_tokens,output_tokens\n0,100,50\n0.1,60,20\n3,50,5\n", "t");
@@ -197,6 +212,34 @@ TEST(Runs, IdleTimeCounts) {
     EXPECT_NEAR(run->meter.mean_running(), 0.1, 0.01);  // Little's law
     EXPECT_LT(run->meter.occupancy().quantile(0.5), 1);
   }
+}
+
+// Bursts make p99 hard to know: repetitions are added until it is, or until the limit.
+TEST(Runs, AreLengthenedUntilTheirFiguresAreKnown) {
+  const Lengths fixed = Lengths::fixed(200, 50);
+  workload::Setup setup;
+  setup.lengths = &fixed;
+  setup.scheduler.blocks = 4000;
+  setup.time.fixed = 0.01;
+  setup.time.per_prefill_token = 1e-4;
+  setup.requests = 1000;
+  Arrivals arrivals;
+  arrivals.rate = 20;
+  arrivals.cv = 2;
+  const auto few = run_load(setup, arrivals);
+  ASSERT_TRUE(few) << few.error().message;
+  EXPECT_EQ(few->replications, 8);
+  ASSERT_GT(few->uncertainty(), 0.03);
+  setup.precision = 0.03;
+  setup.most_requests = 1'000'000;
+  const auto known = run_load(setup, arrivals);
+  ASSERT_TRUE(known) << known.error().message;
+  EXPECT_GT(known->replications, 8);
+  EXPECT_LE(known->uncertainty(), 0.03);
+  setup.most_requests = 12'000;
+  const auto limited = run_load(setup, arrivals);
+  ASSERT_TRUE(limited) << limited.error().message;
+  EXPECT_EQ(limited->replications, 12);
 }
 
 TEST(Runs, FarTooMuchIsMeasuredWhole) {

@@ -63,6 +63,20 @@ Held held_by_one(const std::vector<Pair>& sample, PrefillSteps prefill) {
   return held;
 }
 
+double held_within(const std::vector<Pair>& sample, double window) {
+  double sum = 0;
+  double steps = 0;
+  for (const Pair& pair : sample) {
+    const double p = pair.prompt;
+    const double o = pair.output;
+    // Steps before the window is full; from then on it stays so.
+    const double growing = std::clamp(window - p, 0.0, o);
+    sum += growing * (p + (growing - 1) / 2) + (o - growing) * window;
+    steps += o;
+  }
+  return steps > 0 ? sum / steps : 0;
+}
+
 double normal_quantile(double mean, double variance, double p) {
   return mean + inverse_normal(p) * square_root(variance);
 }

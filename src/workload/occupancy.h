@@ -28,6 +28,8 @@ struct PrefillSteps {
   double of(double prompt) const { return fixed + per_token * prompt; }
 };
 Held held_by_one(const std::vector<Pair>& sample, PrefillSteps prefill = {});
+// Mean of what a running request keeps in a layer that looks back `window` tokens at most.
+double held_within(const std::vector<Pair>& sample, double window);
 
 // Quantile p of a sum with these cumulants: a shifted gamma through Wilson and Hilferty's cube
 // root.

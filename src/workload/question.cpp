@@ -128,10 +128,6 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
                     .hint("vramwise plan says what else would help"));
   }
   TRY_ASSIGN(q.scheduler, scheduler_of(*q.plan, q.notes));
-  const bool own_step = request.find("step_time").has_value();
-  if (!own_step) {
-    TRY_ASSIGN(q.step, step_model(*q.plan, q.notes));
-  }
   q.max_sequence_tokens = q.plan->assessment.kv.max_sequence_tokens;
   const int64_t asked = q.plan->resolved.workload.sequence_tokens.count();
   if (asked > 0) q.max_sequence_tokens = std::min(asked, q.max_sequence_tokens);
@@ -143,6 +139,9 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
                                     format_grouped(q.max_sequence_tokens) +
                                     " tokens that the server takes and were cut");
     }
+  }
+  if (!request.find("step_time")) {
+    TRY_ASSIGN(q.step, step_model(*q.plan, q.lengths.sample(), q.notes));
   }
   return true;
 }

@@ -8,7 +8,15 @@
 namespace vramwise::workload {
 namespace {
 
-// Mean of the repetitions and 95 % of a normal; eight are too few for more than that.
+// Two-sided 95 % quantile of Student's t: the expansion of the normal's in powers of 1/degrees.
+double student(double degrees) {
+  constexpr double z = 1.959963984540054;
+  constexpr double z3 = z * z * z;
+  constexpr double z5 = z3 * z * z;
+  return z + (z3 + z) / (4 * degrees) + (5 * z5 + 16 * z3 + 3 * z) / (96 * degrees * degrees);
+}
+
+// Mean of the repetitions and the half width of its 95 % interval.
 Figure figure(const std::vector<double>& values) {
   Figure f;
   if (values.empty()) return f;
@@ -17,7 +25,8 @@ Figure figure(const std::vector<double>& values) {
   if (values.size() < 2) return f;
   double square = 0;
   for (const double v : values) square += (v - f.value) * (v - f.value);
-  f.half_width = 1.96 * square_root(square / double(values.size() - 1) / double(values.size()));
+  const double degrees = double(values.size() - 1);
+  f.half_width = student(degrees) * square_root(square / degrees / double(values.size()));
   return f;
 }
 
@@ -32,6 +41,14 @@ int64_t warm_steps(const Lengths& lengths) {
 }
 
 }  // namespace
+
+double Run::uncertainty() const {
+  double most = 0;
+  for (const Figure& f : {occupancy_p99, ttft_p99, throughput}) {
+    if (f.value > 0) most = std::max(most, f.half_width / f.value);
+  }
+  return most;
+}
 
 Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   const Scheduler& s = setup.scheduler;
@@ -55,7 +72,19 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   };
   Run run{meter(), {}, {}, {}, {}, {}, 0, false, whole};
   std::vector<double> occupancy, ttft, throughput;
-  for (int64_t r = 0; r < replications; ++r) {
+  const auto measure = [&] {
+    run.occupancy_p99 = figure(occupancy);
+    run.ttft_p99 = figure(ttft);
+    run.throughput = figure(throughput);
+  };
+  // Another one beyond those asked for?
+  const auto goes_on = [&] {
+    if (setup.precision <= 0 || replications < 2) return false;
+    measure();
+    return run.uncertainty() > setup.precision &&
+           run.totals.requests + requests <= setup.most_requests;
+  };
+  for (int64_t r = 0; r < replications || goes_on(); ++r) {
     Meter one = meter();
     LoadSource source(*setup.lengths, arrivals, setup.trace, requests, setup.seed, uint64_t(r));
     TRY_ASSIGN(const Totals totals, run_engine(s, setup.time, source, &one, nullptr, setup.limits));
@@ -87,9 +116,7 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
       break;
     }
   }
-  run.occupancy_p99 = figure(occupancy);
-  run.ttft_p99 = figure(ttft);
-  run.throughput = figure(throughput);
+  measure();
   return run;
 }
 

@@ -23,7 +23,11 @@ struct Setup {
   const Trace* trace = nullptr;  // for arrivals of kind trace
   SloTarget slo;
   int64_t requests = 20000;
-  int64_t replications = 8;
+  int64_t replications = 8;  // and more while `precision` asks for them
+  // Repetitions are added until the half width of every figure is within this share of it, or
+  // `most_requests` were simulated. 0: as many as `replications` says.
+  double precision = 0;
+  int64_t most_requests = 0;
   uint64_t seed = 1;
   Limits limits;
 };
@@ -42,6 +46,8 @@ struct Run {
   int64_t replications = 0;
   bool stopped = false;
   bool whole = false;  // too short for a warm-up: everything was measured, drain included
+  // Largest half width over its figure, of the three; 0 with one repetition.
+  double uncertainty() const;
 };
 
 Result<Run> run_load(const Setup& setup, const Arrivals& arrivals);

@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "model/served_type.h"
 #include "workload/numbers.h"
+#include "workload/occupancy.h"
 #include "workload/step_parameters.h"
 
 namespace vramwise::workload {
@@ -66,7 +67,8 @@ WeightBytes weight_bytes(const model::Model& model, const weights::Weights& weig
         double(weights::at_rest_bytes(model, t, weights.recipe->scheme(i)).count());
     if (t.role == model::Role::token_embedding) continue;
     if (t.role == model::Role::output_head) {
-      sum.head += double(t.shape.elements()) * 2;  // kept in 16 bits by these engines
+      // In 16 bits, unless the checkpoint has it smaller.
+      sum.head += std::min(bytes, double(t.shape.elements()) * 2);
     } else if (is_expert(t.role)) {
       sum.experts += bytes;
     } else {
@@ -111,14 +113,17 @@ double fourth_root_of_sum(double a, double b) {
   return square_root(square_root(a2 * a2 + b2 * b2));
 }
 
-// States and full windows that a step reads (and states that it writes) per decoding sequence.
-double fixed_reads(const model::Model& model) {
+// States and windows that a step reads (and states that it writes) per decoding sequence. A window
+// is as full as the requests are long.
+double fixed_reads(const model::Model& model, const std::vector<Pair>& sample) {
   const model::CacheTypes types = model::served_cache_types(model);
   double bytes = 0;
   for (const model::Layer& layer : model.layers) {
     for (const model::CacheLayout& cache : layer.caches) {
-      bytes += double(model::window_bytes(cache, types).count());
       const double state = double(model::fixed_bytes(cache, types).count());
+      const double full = double(model::window_bytes(cache, types).count());
+      const double token = double(model::bytes_at(cache, Tokens(1), types).count()) - state;
+      if (full > 0 && token > 0) bytes += token * held_within(sample, full / token);
       bytes += model::is_recurrent(cache) ? 2 * state : state;
     }
   }
@@ -142,7 +147,8 @@ Routing routing_of(const model::Model& model) {
 
 }  // namespace
 
-Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
+Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sample,
+                             Notes& notes) {
   const plan::Resolved& resolved = plan.resolved;
   if (resolved.hardware.is_cpu_only()) {
     return fail(Error(ErrorCode::unsupported, "no speed is known of a machine without a GPU")
@@ -201,7 +207,7 @@ Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
   t.fixed = layers * parameters.layer_seconds + parameters.step_seconds;
   const double cache_rate = m.bandwidth * parameters.cache_share;
   t.per_context_token = double(plan.assessment.kv.bytes_per_token.count()) / cache_rate;
-  m.state_read = fixed_reads(model) / ranks / cache_rate;
+  m.state_read = fixed_reads(model, sample) / ranks / cache_rate;
   m.head_work = 2 * head_parameters / ranks / compute;
   t.per_decode = m.state_read + m.head_work;
   const AttentionWork attention = attention_work(model);
