@@ -138,6 +138,23 @@ Result<bool> apply_users(Value& request, const std::string& value, std::string_v
   return true;
 }
 
+Result<bool> apply_replicas(Value& request, const std::string& value, std::string_view flag) {
+  // "3" or "3,round_robin"
+  const size_t comma = value.find(',');
+  TRY_ASSIGN(const int64_t n, whole(std::string_view(value).substr(0, comma), flag, 1, 256));
+  request.set("replicas", n);
+  if (comma == std::string::npos) return true;
+  const std::string router = replace_all(value.substr(comma + 1), "-", "_");
+  if (router != "round_robin" && router != "least_requests") {
+    return fail(
+        Error(ErrorCode::invalid_input, "'" + value.substr(0, 60) + "' names no router")
+            .at(std::string(flag))
+            .hint("write --replicas 3, --replicas 3,round_robin or --replicas 3,least_requests"));
+  }
+  request.set("router", router);
+  return true;
+}
+
 Result<bool> apply_replay(Value& request, const std::string& value, std::string_view flag) {
   TRY_ASSIGN(const double given, number(value, flag, "a speed (1 = as recorded)"));
   TRY_ASSIGN(const double speedup, within(given, 1e-3, 1e6, value, flag, "0.001 to 1000000"));

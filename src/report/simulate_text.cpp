@@ -139,6 +139,13 @@ std::string simulate_text(const Value& answer, const Style& style) {
                 percent(number(load, "load"), 0) + " of saturation at " +
                 format_fixed(number(load, "saturation_rate_per_second"), 1) + "/s";
   }
+  if (const Value* servers = block.find("servers")) {
+    arrivals += "; " + format_grouped(integer(*servers, "count")) + " servers, ";
+    const std::string router = text(*servers, "router");
+    arrivals += router.empty()            ? text(*servers, "split")
+                : router == "round_robin" ? "in turn"
+                                          : "each to the one with least to do";
+  }
   out += paragraph("arrivals", arrivals, style);
   const Value& occupancy = member(block, "occupancy");
   out += paragraph(

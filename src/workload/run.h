@@ -10,6 +10,7 @@
 #include "workload/lengths.h"
 #include "workload/load.h"
 #include "workload/meter.h"
+#include "workload/replicas.h"
 #include "workload/scheduler.h"
 #include "workload/source.h"
 #include "workload/trace.h"
@@ -29,6 +30,8 @@ struct Setup {
   double precision = 0;
   int64_t most_requests = 0;
   uint64_t seed = 1;
+  int64_t replicas = 1;  // equal servers that share the load
+  Router router = Router::least_requests;
   Limits limits;
 };
 
@@ -39,11 +42,12 @@ struct Figure {
 };
 
 struct Run {
-  Meter meter;        // all repetitions together
-  Timeline timeline;  // of the first
+  Meter meter;        // all repetitions and servers together: seconds are server seconds
+  Timeline timeline;  // of the first repetition, of its first server
   Totals totals;      // summed; peaks are the largest
   Figure occupancy_p99, ttft_p99, throughput;
   int64_t replications = 0;
+  int64_t servers = 1;  // that had a part of the load
   bool stopped = false;
   bool whole = false;  // too short for a warm-up: everything was measured, drain included
   // Largest half width over its figure, of the three; 0 with one repetition.

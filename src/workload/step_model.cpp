@@ -174,7 +174,7 @@ Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sa
       tp = std::clamp<int64_t>(asked->as_integer(), 1, cards);
     }
   }
-  if (cards > tp) {
+  if (cards > tp * replicas_of(plan)) {
     notes.assume("cards_in_turn",
                  "cards beyond the tensor-parallel ones hold other layers and work one after the "
                  "other: they add memory, not speed");
@@ -264,6 +264,13 @@ StepParts StepModel::parts(int64_t sequences, int64_t context) const {
   return p;
 }
 
+int64_t replicas_of(const plan::Plan& plan) {
+  const auto traits = EngineTraits::load(plan.resolved.engine->name());
+  if (!traits) return 1;
+  const json::Value* found = plan.assessment.effective.find(traits->option("data_parallel"));
+  return found != nullptr && found->is_integer() ? std::max<int64_t>(1, found->as_integer()) : 1;
+}
+
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   const engines::Assessment& a = plan.assessment;
   TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(plan.resolved.engine->name()));
@@ -272,19 +279,20 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   s.block_tokens = std::max<int64_t>(1, a.kv.block_tokens);
   s.blocks = a.kv.pool_tokens / s.block_tokens - traits.null_blocks;
   s.reserve_output = traits.reserve_output;
-  const auto option = [&](std::string_view what, int64_t& value) {
+  // In force, or at least asked for.
+  const auto setting = [&](std::string_view what) -> const json::Value* {
     const std::string name = traits.option(what);
-    if (name.empty()) return;
-    if (const json::Value* found = a.effective.find(name);
-        found != nullptr && found->is_integer()) {
+    if (name.empty()) return nullptr;
+    const json::Value* found = a.effective.find(name);
+    return found != nullptr ? found : plan.resolved.settings.options.find(name);
+  };
+  const auto option = [&](std::string_view what, int64_t& value) {
+    if (const json::Value* found = setting(what); found != nullptr && found->is_integer()) {
       if (found->as_integer() > 0) value = found->as_integer();
     }
   };
   const auto flag = [&](std::string_view what, bool& value) {
-    const std::string name = traits.option(what);
-    if (name.empty()) return;
-    if (const json::Value* found = a.effective.find(name);
-        found != nullptr && found->is_boolean()) {
+    if (const json::Value* found = setting(what); found != nullptr && found->is_boolean()) {
       value = found->as_boolean();
     }
   };
@@ -292,13 +300,14 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   option("batch_tokens", s.batch_tokens);
   option("prefill_tokens", s.prefill_tokens);
   option("long_prefill_threshold", s.long_prefill_threshold);
-  if (const json::Value* found = a.effective.find(traits.option("conservativeness"));
-      found != nullptr && found->as_double() > 0) {
+  if (const json::Value* found = setting("conservativeness");
+      found != nullptr && found->is_number() && found->as_double() > 0) {
     s.conservativeness = found->as_double();
   }
   flag("chunked_prefill", s.chunked_prefill);
   flag("unified", s.unified);
-  s.batch_tokens = std::max(s.batch_tokens, s.max_sequences);
+  flag("mixed_chunk", s.mixed_chunk);
+  if (s.policy != Policy::prefill_first) s.batch_tokens = std::max(s.batch_tokens, s.max_sequences);
   if (s.blocks < 1) {
     return fail(Error(ErrorCode::inconsistent,
                       "the plan leaves no room for a cache: " + plan.verdict.explanation)

@@ -236,6 +236,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.effective.set("chunked_prefill_size", json::Value(s.chunk));
   a.effective.set("kv_cache_dtype", json::Value(s.cache_dtype));
   a.effective.set("page_size", json::Value(s.page));
+  a.effective.set("max_running_requests", json::Value(full.max_running));
+  if (s.data > 1) a.effective.set("dp_size", json::Value(s.data));
   Options line = q.settings.options;
   if (s.tensor_assumed) line.set("tp_size", json::Value(s.tensor));
   if (s.context_from_workload) line.set("context_length", json::Value(s.context));
