@@ -297,12 +297,13 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   const double of = double(q.replicas);  // the formulas are of one server
   if (asked.arrivals.kind == Arrivals::Kind::closed) {
     const int64_t users = ceil_div(asked.arrivals.users, q.replicas);
-    const auto loop =
-        workload::closed_loop(q.lengths.sample(), line, users, asked.arrivals.think.average());
+    const auto loop = workload::closed_loop(
+        q.lengths.sample(), line, users, asked.arrivals.think.average(), q.scheduler.batch_tokens);
+    // Who comes back from thinking comes in bunches that the formula does not know.
+    if (asked.arrivals.think.average() > 0) formulas.set("screening", true);
     formulas.set("requests_per_second", rounded(of * loop.requests_per_second, 1e4));
-    const auto held = workload::held_by_one(q.lengths.sample());
-    formulas.set("tokens_p95", int64_t(workload::held_by(held, users, 0.95)));
-    formulas.set("tokens_p99", int64_t(workload::held_by(held, users, 0.99)));
+    formulas.set("tokens_p95", int64_t(loop.tokens_at(0.95)));
+    formulas.set("tokens_p99", int64_t(loop.tokens_at(0.99)));
   } else if (asked.arrivals.rate > 0) {
     const auto loop =
         workload::open_loop(q.lengths.sample(), line, asked.arrivals.rate / of, asked.arrivals.cv);

@@ -149,11 +149,44 @@ TEST(Occupancy, FormulasAgreeWithTheSimulation) {
   closed.users = 64;
   const auto run = run_load(setup, closed);
   ASSERT_TRUE(run) << run.error().message;
-  const auto loop = closed_loop(l->sample(), linear(setup.time, 64, l->mean_prompt()), 64, 0);
+  const auto loop = closed_loop(l->sample(), linear(setup.time, 64, l->mean_prompt()), 64, 0,
+                                setup.scheduler.batch_tokens);
   EXPECT_NEAR(loop.requests_per_second / run->throughput.value, 1, 0.03);
   const Held one = held_by_one(l->sample());
   for (const double p : {0.5, 0.95, 0.99}) {
     EXPECT_NEAR(held_by(one, 64, p) / run->meter.held(p), 1, 0.08) << p;
+  }
+}
+
+// Long prompts and short answers: the tokens of a step let few run at once, whatever the number of
+// people; and people who think hold nothing meanwhile.
+TEST(Occupancy, WaitingAndThinkingPeopleHoldNothing) {
+  const auto lengths = lengths_of(R"({"kind":"lognormal","prompt":{"p50":1500,"p95":6000},
+      "output":{"p50":20,"p95":60}})");
+  ASSERT_TRUE(lengths) << lengths.error().message;
+  workload::Setup setup;
+  setup.lengths = &*lengths;
+  setup.scheduler.blocks = 200'000;
+  setup.scheduler.max_sequences = 512;
+  setup.time.fixed = 0.008;
+  setup.time.per_context_token = 5e-8;
+  setup.time.per_prefill_token = 3e-5;
+  setup.requests = 20'000;
+  setup.replications = 2;
+  Arrivals arrivals;
+  arrivals.kind = Arrivals::Kind::closed;
+  for (const double think : {0.0, 120.0}) {
+    arrivals.users = 256;
+    arrivals.think.kind = think > 0 ? Think::Kind::exponential : Think::Kind::none;
+    arrivals.think.mean = think;
+    const auto run = run_load(setup, arrivals);
+    ASSERT_TRUE(run) << run.error().message;
+    const LinearStep step = linear(setup.time, 64, lengths->mean_prompt());
+    const auto loop =
+        closed_loop(lengths->sample(), step, 256, think, setup.scheduler.batch_tokens);
+    const double measured = run->meter.held(0.95);
+    EXPECT_NEAR(loop.tokens_at(0.95), measured, 0.15 * measured) << think;
+    EXPECT_LT(measured, 0.7 * held_by(held_by_one(lengths->sample()), 256, 0.95)) << think;
   }
 }
 
