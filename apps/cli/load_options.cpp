@@ -1,5 +1,6 @@
 #include "apps/cli/load_options.h"
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "host/files.h"
 #include "host/model_source.h"
@@ -27,14 +28,36 @@ Result<double> number(std::string_view text, std::string_view flag, std::string_
   return *n;
 }
 
-Result<int64_t> whole(std::string_view text, std::string_view flag) {
+Result<int64_t> whole(std::string_view text, std::string_view flag, int64_t low, int64_t high) {
   const auto n = parse_integer(text);
   if (!n || *n < 0) {
     return fail(Error(ErrorCode::invalid_input,
                       "'" + std::string(text.substr(0, 40)) + "' is not a whole number")
                     .at(std::string(flag)));
   }
+  if (*n < low || *n > high) {
+    return fail(Error(ErrorCode::invalid_input,
+                      "'" + std::string(text.substr(0, 40)) + "' is out of range: accepted are " +
+                          format_grouped(low) + " to " + format_grouped(high))
+                    .at(std::string(flag)));
+  }
   return *n;
+}
+
+// The readers of the request check again; here the fault is told in the words of the option.
+Result<double> within(double n, double low, double high, std::string_view text,
+                      std::string_view flag, std::string_view accepted) {
+  if (n >= low && n <= high) return n;
+  return fail(Error(ErrorCode::invalid_input, "'" + std::string(text.substr(0, 40)) +
+                                                  "' is out of range: accepted are " +
+                                                  std::string(accepted))
+                  .at(std::string(flag)));
+}
+
+// A time that a promise can name.
+Result<double> promised(const std::string& value, std::string_view flag) {
+  TRY_ASSIGN(const double seconds, parse_seconds(value, flag));
+  return within(seconds, 1e-6, 1e6, value, flag, "0.001ms to 1000000s");
 }
 
 }  // namespace
@@ -86,7 +109,8 @@ Result<bool> apply_columns(Value& request, const std::string& value, std::string
 Result<bool> apply_rate(Value& request, const std::string& value, std::string_view flag) {
   std::string_view digits = value;
   if (ends_with(digits, "/s")) digits.remove_suffix(2);
-  TRY_ASSIGN(const double rate, number(digits, flag, "a rate of requests a second"));
+  TRY_ASSIGN(const double given, number(digits, flag, "a rate of requests a second"));
+  TRY_ASSIGN(const double rate, within(given, 1e-6, 1e7, value, flag, "0.000001 to 10000000"));
   Value arrivals = Value::object();
   arrivals.set("kind", "poisson");
   arrivals.set("rate_per_second", rate);
@@ -97,7 +121,7 @@ Result<bool> apply_rate(Value& request, const std::string& value, std::string_vi
 Result<bool> apply_users(Value& request, const std::string& value, std::string_view flag) {
   // "64" or "64,think=20s"
   const auto parts = split(value, ',');
-  TRY_ASSIGN(const int64_t users, whole(parts[0], flag));
+  TRY_ASSIGN(const int64_t users, whole(parts[0], flag, 1, 1 << 20));
   Value arrivals = Value::object();
   arrivals.set("kind", "closed");
   arrivals.set("users", users);
@@ -114,8 +138,26 @@ Result<bool> apply_users(Value& request, const std::string& value, std::string_v
   return true;
 }
 
+Result<bool> apply_replicas(Value& request, const std::string& value, std::string_view flag) {
+  // "3" or "3,round_robin"
+  const size_t comma = value.find(',');
+  TRY_ASSIGN(const int64_t n, whole(std::string_view(value).substr(0, comma), flag, 1, 256));
+  request.set("replicas", n);
+  if (comma == std::string::npos) return true;
+  const std::string router = replace_all(value.substr(comma + 1), "-", "_");
+  if (router != "round_robin" && router != "least_requests") {
+    return fail(
+        Error(ErrorCode::invalid_input, "'" + value.substr(0, 60) + "' names no router")
+            .at(std::string(flag))
+            .hint("write --replicas 3, --replicas 3,round_robin or --replicas 3,least_requests"));
+  }
+  request.set("router", router);
+  return true;
+}
+
 Result<bool> apply_replay(Value& request, const std::string& value, std::string_view flag) {
-  TRY_ASSIGN(const double speedup, number(value, flag, "a speed (1 = as recorded)"));
+  TRY_ASSIGN(const double given, number(value, flag, "a speed (1 = as recorded)"));
+  TRY_ASSIGN(const double speedup, within(given, 1e-3, 1e6, value, flag, "0.001 to 1000000"));
   Value arrivals = Value::object();
   arrivals.set("kind", "trace");
   arrivals.set("speedup", speedup);
@@ -124,13 +166,13 @@ Result<bool> apply_replay(Value& request, const std::string& value, std::string_
 }
 
 Result<bool> apply_ttft(Value& request, const std::string& value, std::string_view flag) {
-  TRY_ASSIGN(const double seconds, parse_seconds(value, flag));
+  TRY_ASSIGN(const double seconds, promised(value, flag));
   part(request, "slo").set("ttft_seconds", seconds);
   return true;
 }
 
 Result<bool> apply_tpot(Value& request, const std::string& value, std::string_view flag) {
-  TRY_ASSIGN(const double seconds, parse_seconds(value, flag));
+  TRY_ASSIGN(const double seconds, promised(value, flag));
   part(request, "slo").set("tpot_seconds", seconds);
   return true;
 }
@@ -139,8 +181,10 @@ Result<bool> apply_share(Value& request, const std::string& value, std::string_v
   std::string_view digits = value;
   const bool percent = ends_with(digits, "%");
   if (percent) digits.remove_suffix(1);
-  TRY_ASSIGN(const double share, number(digits, flag, "a share (95%, 0.95)"));
-  part(request, "slo").set("quantile", percent || share > 1 ? share / 100 : share);
+  TRY_ASSIGN(const double given, number(digits, flag, "a share (95%, 0.95)"));
+  TRY_ASSIGN(const double share, within(percent || given > 1 ? given / 100 : given, 0.01, 0.9999,
+                                        value, flag, "1% to 99.99%"));
+  part(request, "slo").set("quantile", share);
   return true;
 }
 
@@ -149,23 +193,25 @@ Result<bool> apply_price(Value& request, const std::string& value, std::string_v
   if (starts_with(digits, "$")) digits.remove_prefix(1);
   if (ends_with(digits, "/kWh") || ends_with(digits, "/kwh")) {
     digits.remove_suffix(4);
-    TRY_ASSIGN(const double tariff, number(digits, flag, "a price in USD a kWh"));
+    TRY_ASSIGN(const double given, number(digits, flag, "a price in USD a kWh"));
+    TRY_ASSIGN(const double tariff, within(given, 1e-6, 100, value, flag, "up to 100/kWh"));
     part(request, "electricity").set("usd_per_kwh", tariff);
     return true;
   }
-  TRY_ASSIGN(const double usd, number(digits, flag, "a price in USD an hour, or 0.25/kWh"));
+  TRY_ASSIGN(const double given, number(digits, flag, "a price in USD an hour, or 0.25/kWh"));
+  TRY_ASSIGN(const double usd, within(given, 1e-6, 1e6, value, flag, "up to 1000000 an hour"));
   request.set("price_per_hour", usd);
   return true;
 }
 
 Result<bool> apply_count(Value& request, const std::string& value, std::string_view flag) {
-  TRY_ASSIGN(const int64_t n, whole(value, flag));
+  TRY_ASSIGN(const int64_t n, whole(value, flag, 100, 100'000'000));
   request.set("count", n);
   return true;
 }
 
 Result<bool> apply_seed(Value& request, const std::string& value, std::string_view flag) {
-  TRY_ASSIGN(const int64_t n, whole(value, flag));
+  TRY_ASSIGN(const int64_t n, whole(value, flag, 0, kLargestExactInteger));
   request.set("seed", n);
   return true;
 }

@@ -63,9 +63,10 @@ Value users_block(const Question& q) {
   one.mean += double(q.scheduler.block_tokens - 1) / 2;
   const double pool =
       double(q.scheduler.blocks - q.scheduler.watermark_blocks) * double(q.scheduler.block_tokens);
-  const int64_t most = q.scheduler.max_sequences;
+  // Each server holds its part of the users.
+  const int64_t most = q.replicas * q.scheduler.max_sequences;
   Value block = Value::object();
-  const auto at = [&](double p) { return workload::users_at(one, pool, p, 1 << 20); };
+  const auto at = [&](double p) { return q.replicas * workload::users_at(one, pool, p, 1 << 20); };
   const int64_t p50 = at(0.5), p95 = at(0.95), p99 = at(0.99);
   block.set("p50", std::min(p50, most));
   block.set("p95", std::min(p95, most));
@@ -75,12 +76,12 @@ Value users_block(const Question& q) {
     block.set("limited_by", "max_sequences");
   }
   if (q.max_sequence_tokens > 0) {
-    block.set("worst_case", std::min(most, int64_t(pool) / q.max_sequence_tokens));
+    block.set("worst_case", std::min(most, q.replicas * (int64_t(pool) / q.max_sequence_tokens)));
     block.set("worst_case_tokens", q.max_sequence_tokens);
   }
   const int64_t p99_length = q.lengths.quantile_total(0.99);
   block.set("worst_case_at_p99_length",
-            std::min(most, int64_t(pool) / std::max<int64_t>(1, p99_length)));
+            std::min(most, q.replicas * (int64_t(pool) / std::max<int64_t>(1, p99_length))));
   block.set("tokens_per_user", rounded(one.mean));
   if (q.lengths.hit_share() > 0) {
     // The other end: everybody's hits are one and the same text, held once.
@@ -91,7 +92,7 @@ Value users_block(const Question& q) {
     workload::Held apart = workload::held_by_one(own);
     apart.mean += double(q.scheduler.block_tokens - 1) / 2;
     block.set("p99_if_hits_are_one_text",
-              std::min(most, workload::users_at(apart, pool, 0.99, 1 << 20)));
+              std::min(most, q.replicas * workload::users_at(apart, pool, 0.99, 1 << 20)));
   }
   return block;
 }
@@ -156,7 +157,8 @@ Value step_block(const Question& q) {
 
 std::optional<HourlyPrice> hourly_price(const Question& q) {
   if (q.price_per_hour > 0) {
-    return HourlyPrice{q.price_per_hour, q.price_per_hour, q.price_per_hour, "your price", ""};
+    const double usd = q.price_per_hour * double(q.machines);
+    return HourlyPrice{usd, usd, usd, "your price", ""};
   }
   if (!q.plan || q.plan->resolved.hardware.devices.empty()) return std::nullopt;
   const plan::PriceList prices;
@@ -168,7 +170,8 @@ std::optional<HourlyPrice> hourly_price(const Question& q) {
       if (device.gpu.power_w <= 0) return std::nullopt;
       watts += device.gpu.power_w;
     }
-    const double usd = watts / 1000 * q.pue * q.usd_per_kwh;
+    double usd = watts / 1000 * q.pue * q.usd_per_kwh;
+    usd *= double(q.machines);
     return HourlyPrice{usd, usd, usd, "electricity at the cards' rated power", ""};
   }
   const std::string& gpu = devices.front().gpu.id;
@@ -176,8 +179,10 @@ std::optional<HourlyPrice> hourly_price(const Question& q) {
   const auto cheap = prices.cheapest(gpu, count);
   const auto dear = prices.dearest(gpu, count);
   if (!cheap) return std::nullopt;
-  return HourlyPrice{cheap->usd_per_hour, cheap->usd_per_hour,
-                     dear ? dear->usd_per_hour : cheap->usd_per_hour, cheap->offer, cheap->date};
+  const double machines = double(q.machines);
+  return HourlyPrice{machines * cheap->usd_per_hour, machines * cheap->usd_per_hour,
+                     machines * (dear ? dear->usd_per_hour : cheap->usd_per_hour), cheap->offer,
+                     cheap->date};
 }
 
 Value cost_block(const Question& q, const HourlyPrice& price, double rate, double low_rate,
@@ -195,7 +200,8 @@ Value cost_block(const Question& q, const HourlyPrice& price, double rate, doubl
   };
   // Prompt tokens and answer tokens share a step by what they cost in it.
   const workload::LinearStep step = q.line();
-  const workload::OpenLoop loop = workload::open_loop(q.lengths.sample(), step, rate);
+  const workload::OpenLoop loop =
+      workload::open_loop(q.lengths.sample(), step, rate / double(q.replicas));
   const double prompt_share =
       loop.load > 0 ? std::clamp(loop.prefill_share / loop.load, 0.0, 1.0) : 0;
   block.set("usd_per_million_output_tokens", million(price.likely, rate, output));
@@ -219,7 +225,7 @@ Arrivals arrivals_at(const Question& q, double rate) {
 }
 
 Result<workload::Goodput> likely_rate(const Question& q, const workload::Limits& limits) {
-  const double most = 1.5 * workload::saturation_rate(q.lengths.sample(), q.line());
+  const double most = 1.5 * q.saturation();
   return workload::find_goodput(q.setup(limits), arrivals_at(q, 1), most);
 }
 
@@ -227,7 +233,7 @@ Result<RateBar> rate_bar(const Question& q, const workload::Limits& limits) {
   RateBar bar;
   TRY_ASSIGN(bar.likely, likely_rate(q, limits));
   bar.low = bar.high = bar.likely.rate;
-  const double most = 1.5 * workload::saturation_rate(q.lengths.sample(), q.line());
+  const double most = 1.5 * q.saturation();
   for (const bool slow : {true, false}) {
     const double factor = slow ? q.step.high_factor : q.step.low_factor;
     if (factor == 1) continue;

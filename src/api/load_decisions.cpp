@@ -86,6 +86,7 @@ Result<Value> add_load(const json::Reader& request, plan::Plan& plan) {
     auto scheduler = workload::scheduler_of(plan, q.notes);
     if (scheduler) {
       q.scheduler = *scheduler;
+      q.replicas = workload::replicas_of(plan);
       q.max_sequence_tokens = plan.assessment.kv.max_sequence_tokens;
       const int64_t asked = plan.resolved.workload.sequence_tokens.count();
       if (asked > 0) q.max_sequence_tokens = std::min(asked, q.max_sequence_tokens);
@@ -200,7 +201,7 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
       continue;
     }
     // Half of what saturates: promises are kept well below it.
-    const double rate = 0.5 * workload::saturation_rate(q->lengths.sample(), q->line());
+    const double rate = 0.5 * q->saturation();
     costs[i].rate = rate;
     costs[i].usd_per_million =
         choices[i].price->usd_per_hour / 3600 / (rate * q->lengths.mean_output()) * 1e6;

@@ -19,6 +19,12 @@ using workload::Meter;
 using workload::Question;
 using workload::Run;
 
+// A figure is known when its 95 % interval is within this share of it; a simulation is lengthened
+// until all are, as far as an answer in about a second allows.
+constexpr double kPrecision = 0.03;
+constexpr int64_t kMostRequests = 3'000'000;
+constexpr int64_t kMostRepetitions = 24;
+
 double rounded(double x, double scale = 1e6) {
   return double(int64_t(x * scale + (x < 0 ? -0.5 : 0.5))) / scale;
 }
@@ -81,7 +87,8 @@ Value timeline_block(const Question& q, const Run& run, size_t points) {
   return block;
 }
 
-Value waiting_block(const Meter& m) {
+Value waiting_block(const Run& run) {
+  const Meter& m = run.meter;
   const double n = double(std::max<int64_t>(1, m.requests()));
   Value block = Value::object();
   block.set("share", rounded(double(m.waited()) / n));
@@ -91,13 +98,13 @@ Value waiting_block(const Meter& m) {
   causes.set("budget", rounded(double(m.waited_for(Cause::budget)) / n));
   block.set("causes", std::move(causes));
   block.set("queue_seconds", spread(m.queue()));
-  block.set("mean_queue", rounded(m.mean_waiting(), 1e3));
+  block.set("mean_queue", rounded(m.mean_waiting() * double(run.servers), 1e3));
   return block;
 }
 
 Value throughput_block(const Run& run) {
   const Meter& m = run.meter;
-  const double seconds = std::max(m.seconds(), 1e-12);
+  const double seconds = std::max(m.seconds() / double(run.servers), 1e-12);
   Value block = Value::object();
   block.set("requests_per_second", rounded(double(m.finished()) / seconds, 1e4));
   block.set("output_tokens_per_second", rounded(double(m.output_tokens()) / seconds, 1e1));
@@ -119,6 +126,13 @@ std::string promise_text(const Question& q) {
     text += (text.empty() ? "" : " and ") + seconds_text(q.slo.tpot) + " a token";
   }
   return text + " for " + format_fixed(q.slo.quantile * 100, q.slo.quantile > 0.99 ? 1 : 0) + " %";
+}
+
+// " on 3 servers of 2 x h100-sxm"
+std::string place_text(const Question& q) {
+  if (!q.plan) return q.machines > 1 ? " on " + format_grouped(q.machines) + " servers" : "";
+  return " on " + (q.machines > 1 ? format_grouped(q.machines) + " servers of " : std::string()) +
+         plan::describe(q.plan->resolved.hardware);
 }
 
 // What is asked: a load as given, else the highest rate within the promise, else 70 % of
@@ -154,10 +168,10 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
                      const workload::LinearStep& line) {
   const Meter& m = run.meter;
   Value block = Value::object();
-  const double served = double(m.finished()) / std::max(m.seconds(), 1e-12);
+  const double seconds = std::max(m.seconds() / double(run.servers), 1e-12);
+  const double served = double(m.finished()) / seconds;
   const std::string limit = limiting(q, run);
-  const std::string on =
-      q.plan ? " on " + plan::describe(q.plan->resolved.hardware) : std::string();
+  const std::string on = place_text(q);
   Value users = users_block(q);
   const auto count = [&](std::string_view key) {
     const Value* found = users.find(key);
@@ -178,9 +192,9 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     }
   } else {
     sentence = format_fixed(served, served < 10 ? 2 : 1) + " requests/s, " +
-               format_grouped(int64_t(double(m.output_tokens()) / std::max(m.seconds(), 1e-12))) +
-               " answer tokens/s" + on + ", first token " + seconds_text(m.ttft().quantile(0.5)) +
-               " (p99 " + seconds_text(m.ttft().quantile(0.99)) + ")";
+               format_grouped(int64_t(double(m.output_tokens()) / seconds)) + " answer tokens/s" +
+               on + ", first token " + seconds_text(m.ttft().quantile(0.5)) + " (p99 " +
+               seconds_text(m.ttft().quantile(0.99)) + ")";
   }
   sentence += "; room for " + format_grouped(count("p99")) + " users at p99 of occupancy";
   if (count("worst_case") > 0) {
@@ -222,15 +236,27 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     if (!asked.bar->likely.bounded) goodput.set("bounded", false);
     // Servers of this kind that keep the promise together at the rate that was asked for.
     if (q.arrivals && q.arrivals->is_open() && asked.arrivals.rate > 0 && rate > 0) {
-      const double servers = asked.arrivals.rate / rate;
+      const double servers = asked.arrivals.rate / (rate / double(q.machines));
       goodput.set("replicas", int64_t(servers) + (servers > double(int64_t(servers)) ? 1 : 0));
     }
     block.set("goodput", std::move(goodput));
   }
   block.set("occupancy", occupancy_block(q, run));
   block.set("timeline", timeline_block(q, run, 128));
-  block.set("mean_running", rounded(m.mean_running(), 1e2));
-  block.set("waiting", waiting_block(m));
+  block.set("mean_running", rounded(m.mean_running() * double(run.servers), 1e2));
+  if (q.replicas > 1) {
+    Value servers = Value::object();
+    servers.set("count", q.replicas);
+    if (workload::follows_answers(asked.arrivals, q.trace.get())) {
+      servers.set("split", asked.arrivals.kind == Arrivals::Kind::closed
+                               ? "people stay with their server"
+                               : "conversations stay with their server");
+    } else {
+      servers.set("router", workload::to_string(q.router));
+    }
+    block.set("servers", std::move(servers));
+  }
+  block.set("waiting", waiting_block(run));
   block.set(
       "preemptions_per_1000",
       rounded(1000.0 * double(m.preemptions()) / double(std::max<int64_t>(1, m.finished())), 1e2));
@@ -268,16 +294,19 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   // The formulas beside the simulation: exact enough in a closed loop, a screening for open
   // arrivals.
   Value formulas = Value::object();
+  const double of = double(q.replicas);  // the formulas are of one server
   if (asked.arrivals.kind == Arrivals::Kind::closed) {
-    const auto loop = workload::closed_loop(q.lengths.sample(), line, asked.arrivals.users,
-                                            asked.arrivals.think.average());
-    formulas.set("requests_per_second", rounded(loop.requests_per_second, 1e4));
-    const auto held = workload::held_by_one(q.lengths.sample());
-    formulas.set("tokens_p95", int64_t(workload::held_by(held, asked.arrivals.users, 0.95)));
-    formulas.set("tokens_p99", int64_t(workload::held_by(held, asked.arrivals.users, 0.99)));
+    const int64_t users = ceil_div(asked.arrivals.users, q.replicas);
+    const auto loop = workload::closed_loop(
+        q.lengths.sample(), line, users, asked.arrivals.think.average(), q.scheduler.batch_tokens);
+    // Who comes back from thinking comes in bunches that the formula does not know.
+    if (asked.arrivals.think.average() > 0) formulas.set("screening", true);
+    formulas.set("requests_per_second", rounded(of * loop.requests_per_second, 1e4));
+    formulas.set("tokens_p95", int64_t(loop.tokens_at(0.95)));
+    formulas.set("tokens_p99", int64_t(loop.tokens_at(0.99)));
   } else if (asked.arrivals.rate > 0) {
     const auto loop =
-        workload::open_loop(q.lengths.sample(), line, asked.arrivals.rate, asked.arrivals.cv);
+        workload::open_loop(q.lengths.sample(), line, asked.arrivals.rate / of, asked.arrivals.cv);
     formulas.set("screening", true);
     formulas.set("load", rounded(loop.load, 1e4));
     formulas.set("stable", loop.stable);
@@ -298,6 +327,7 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   ran.set("preemptions", run.totals.preemptions);
   ran.set("rejected", run.totals.rejected);
   if (q.truncated_share > 0) ran.set("truncated_share", rounded(q.truncated_share));
+  if (run.replications > 1) ran.set("half_width_share", rounded(run.uncertainty(), 1e4));
   if (run.stopped) ran.set("stopped", true);
   block.set("run", std::move(ran));
   return block;
@@ -316,9 +346,14 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
   TRY_ASSIGN(Question q, workload::read_question(request));
   const workload::Limits limits{.keep_going = observer.keep_going, .context = observer.context};
   const workload::LinearStep line = q.line();
-  const double saturation = workload::saturation_rate(q.lengths.sample(), line);
+  const double saturation = q.saturation();
   TRY_ASSIGN(const Asked asked, what_is_asked(q, limits, saturation));
-  TRY_ASSIGN(const Run run, run_load(q.setup(limits), asked.arrivals));
+  workload::Setup setup = q.setup(limits);
+  if (!q.requests_given) {
+    setup.precision = kPrecision;
+    setup.most_requests = q.can_be_fast() ? kMostRequests : kMostRepetitions * setup.requests;
+  }
+  TRY_ASSIGN(const Run run, run_load(setup, asked.arrivals));
   if (q.plan) {
     answer.set("model", model_block(*q.plan->resolved.model, *q.plan->resolved.weights));
     Value engine = Value::object();

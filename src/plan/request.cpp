@@ -235,6 +235,8 @@ Result<Request> read_request(const json::Reader& root) {
                 "count",
                 "seed",
                 "price_per_hour",
+                "replicas",
+                "router",
                 "electricity",
                 "utilisation",
                 "detail",

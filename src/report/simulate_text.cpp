@@ -139,6 +139,13 @@ std::string simulate_text(const Value& answer, const Style& style) {
                 percent(number(load, "load"), 0) + " of saturation at " +
                 format_fixed(number(load, "saturation_rate_per_second"), 1) + "/s";
   }
+  if (const Value* servers = block.find("servers")) {
+    arrivals += "; " + format_grouped(integer(*servers, "count")) + " servers, ";
+    const std::string router = text(*servers, "router");
+    arrivals += router.empty()            ? text(*servers, "split")
+                : router == "round_robin" ? "in turn"
+                                          : "each to the one with least to do";
+  }
   out += paragraph("arrivals", arrivals, style);
   const Value& occupancy = member(block, "occupancy");
   out += paragraph(
@@ -213,11 +220,22 @@ std::string simulate_text(const Value& answer, const Style& style) {
                        format_fixed(number(step, "high_factor"), 2),
                    style);
   const Value& run = member(block, "run");
+  // The 95 % interval of what the repetitions disagree on.
+  std::string interval;
+  if (run.find("half_width_share") != nullptr) {
+    const auto share = [](const Value& figure, std::string_view key, std::string_view width) {
+      const double value = number(figure, key);
+      return percent(value > 0 ? number(figure, width) / value : 0);
+    };
+    interval = "; p99 of occupancy within " + share(occupancy, "p99", "p99_half_width") +
+               ", of first token " + share(member(block, "ttft_seconds"), "p99", "p99_half_width") +
+               ", rate " + share(throughput, "requests_per_second", "half_width");
+  }
   out += paragraph("simulated",
                    format_grouped(integer(run, "requests")) + " requests in " +
                        format_grouped(integer(run, "steps")) + " steps, " +
                        format_integer(integer(run, "replications")) + " repetitions, seed " +
-                       format_integer(integer(run, "seed")),
+                       format_integer(integer(run, "seed")) + interval,
                    style);
   for (const std::string_view kind : {"warnings", "assumptions"}) {
     for (const Value& note : member(answer, kind).as_array()) {

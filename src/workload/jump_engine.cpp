@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMaxInSystem = 2'000'000;  // requests; about 300 MB of state
 constexpr int64_t kMovesBetweenLooks = 4096;
 
-class JumpEngine {
+class JumpEngine final : public Engine {
  public:
   JumpEngine(const Scheduler& scheduler, const StepTime& time, Source& source, Meter* meter,
              FateSink* sink)
@@ -30,7 +30,14 @@ class JumpEngine {
         needs_(size_t(scheduler.block_tokens)),
         wheel_(uint64_t(source.longest_output())) {}
 
-  Result<Totals> run(const Limits& limits);
+  Result<bool> advance(double until, const Limits& limits) override;
+  int64_t waiting() const override { return slots_.waiting(); }
+  int64_t running() const override { return slots_.running(); }
+  Totals totals() const override {
+    Totals so_far = totals_;
+    so_far.now = now_;
+    return so_far;
+  }
 
  private:
   int64_t blocks_for(int64_t tokens) const { return block_.holding(tokens); }
@@ -63,6 +70,7 @@ class JumpEngine {
   double now_ = 0;
   double previous_start_ = -1;  // start of the last executed step
   double next_arrival_ = kNever;
+  double until_ = kNever;           // nothing that arrives from here on is known yet
   Cause last_cause_ = Cause::none;  // what last held the queue back
 
   const BlockSize block_;
@@ -257,7 +265,7 @@ bool JumpEngine::stretch() {
   totals_.scheduled_tokens += n * k;
   totals_.peak_blocks = std::max(totals_.peak_blocks, s_.blocks - free_);
   // Who arrived behind a queue that stood still the whole time.
-  while (next_arrival_ <= previous_start_) {
+  while (next_arrival_ <= previous_start_ && next_arrival_ < until_) {
     const Arrival request = source_.take();
     next_arrival_ = source_.next_time();
     enter(request);
@@ -433,9 +441,11 @@ void JumpEngine::step() {
   finish_due();
 }
 
-Result<Totals> JumpEngine::run(const Limits& limits) {
+Result<bool> JumpEngine::advance(double until, const Limits& limits) {
+  until_ = until;
   next_arrival_ = source_.next_time();
   for (;;) {
+    if (now_ >= until) return true;
     while (next_arrival_ <= now_) {
       const Arrival request = source_.take();
       next_arrival_ = source_.next_time();
@@ -472,8 +482,7 @@ Result<Totals> JumpEngine::run(const Limits& limits) {
     if (part_ == kNone && slots_.running() > 0 && stretch()) continue;
     step();
   }
-  totals_.now = now_;
-  return totals_;
+  return true;
 }
 
 }  // namespace
@@ -484,11 +493,15 @@ bool can_jump(const Scheduler& scheduler) {
          scheduler.batch_tokens >= scheduler.max_sequences;
 }
 
+std::unique_ptr<Engine> jumping(const Scheduler& scheduler, const StepTime& time, Source& source,
+                                Meter* meter, FateSink* sink) {
+  return std::make_unique<JumpEngine>(scheduler, time, source, meter, sink);
+}
+
 Result<Totals> run_jumping(const Scheduler& scheduler, const StepTime& time, Source& source,
                            Meter* meter, FateSink* sink, const Limits& limits) {
   TRY(check(scheduler));
-  JumpEngine engine(scheduler, time, source, meter, sink);
-  return engine.run(limits);
+  return jumping(scheduler, time, source, meter, sink)->run(limits);
 }
 
 }  // namespace vramwise::workload

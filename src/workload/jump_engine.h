@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "workload/engine.h"
 #include "workload/meter.h"
 #include "workload/scheduler.h"
 #include "workload/source.h"
@@ -16,6 +17,10 @@ namespace vramwise::workload {
 
 // Whether these settings are among those the engine handles; else the step-by-step engine serves.
 bool can_jump(const Scheduler& scheduler);
+
+// Settings that can_jump and `check` have passed.
+std::unique_ptr<Engine> jumping(const Scheduler& scheduler, const StepTime& time, Source& source,
+                                Meter* meter, FateSink* sink);
 
 // `meter` and `sink` may be null. Errors: inconsistent settings (`check`), too_large when more
 // requests are in the system than memory allows.

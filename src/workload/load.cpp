@@ -149,11 +149,12 @@ Result<Arrivals> Arrivals::read(const json::Reader& from) {
 }
 
 LoadSource::LoadSource(const Lengths& lengths, const Arrivals& arrivals, const Trace* trace,
-                       int64_t count, uint64_t seed, uint64_t replication)
+                       int64_t count, uint64_t seed, uint64_t replication, Share share)
     : lengths_(lengths),
       arrivals_(arrivals),
       trace_(trace),
       count_(count),
+      share_(share),
       arrival_random_(seed, Stream::arrivals, replication),
       length_random_(seed, Stream::lengths, replication),
       think_random_(seed, Stream::think, replication),
@@ -177,6 +178,12 @@ LoadSource::LoadSource(const Lengths& lengths, const Arrivals& arrivals, const T
   } else {
     draw_next();
   }
+}
+
+bool LoadSource::mine(int64_t row) const {
+  if (share_.of <= 1) return true;
+  const int32_t session = trace_->rows[size_t(row)].session;
+  return (session >= 0 ? session : row) % share_.of == share_.part;
 }
 
 // A new request with lengths of its own.
@@ -226,8 +233,8 @@ void LoadSource::draw_next() {
     case Arrivals::Kind::trace: {
       // A turn whose session is still busy waits for its end (`left`) and lets the next row pass.
       const TraceRow* row = &trace_->rows[size_t(fresh_)];
-      while (row->session >= 0 && busy_[size_t(row->session)]) {
-        held_back_[size_t(row->session)].push_back(fresh_);
+      while (!mine(fresh_) || (row->session >= 0 && busy_[size_t(row->session)])) {
+        if (mine(fresh_)) held_back_[size_t(row->session)].push_back(fresh_);
         if (++fresh_ >= count_) {
           next_open_ = kNever;
           return;

@@ -50,12 +50,18 @@ struct Arrivals {
 };
 std::string_view to_string(Arrivals::Kind kind);
 
+// One of several servers that the sessions of a trace are dealt to, in turn.
+struct Share {
+  int64_t part = 0;
+  int64_t of = 1;
+};
+
 class LoadSource final : public Source {
  public:
   // `count` requests (sessions: first turns). The references outlive the source. `trace` is there
-  // for arrivals of kind trace.
+  // for arrivals of kind trace, of which `share` takes its sessions.
   LoadSource(const Lengths& lengths, const Arrivals& arrivals, const Trace* trace, int64_t count,
-             uint64_t seed, uint64_t replication);
+             uint64_t seed, uint64_t replication, Share share = {});
 
   double next_time() const override;
   Arrival take() override;
@@ -86,6 +92,8 @@ class LoadSource final : public Source {
   const Arrivals& arrivals_;
   const Trace* trace_;
   int64_t count_;
+  Share share_;
+  bool mine(int64_t row) const;
   Random arrival_random_, length_random_, think_random_, session_random_;
   int64_t fresh_ = 0;  // requests drawn so far
   int64_t taken_ = 0;

@@ -149,11 +149,59 @@ TEST(Occupancy, FormulasAgreeWithTheSimulation) {
   closed.users = 64;
   const auto run = run_load(setup, closed);
   ASSERT_TRUE(run) << run.error().message;
-  const auto loop = closed_loop(l->sample(), linear(setup.time, 64, l->mean_prompt()), 64, 0);
+  const auto loop = closed_loop(l->sample(), linear(setup.time, 64, l->mean_prompt()), 64, 0,
+                                setup.scheduler.batch_tokens);
   EXPECT_NEAR(loop.requests_per_second / run->throughput.value, 1, 0.03);
   const Held one = held_by_one(l->sample());
   for (const double p : {0.5, 0.95, 0.99}) {
     EXPECT_NEAR(held_by(one, 64, p) / run->meter.held(p), 1, 0.08) << p;
+  }
+}
+
+// Long prompts and short answers: the tokens of a step let few run at once, whatever the number of
+// people; and people who think hold nothing meanwhile.
+TEST(Occupancy, WaitingAndThinkingPeopleHoldNothing) {
+  const auto lengths = lengths_of(R"({"kind":"lognormal","prompt":{"p50":1500,"p95":6000},
+      "output":{"p50":20,"p95":60}})");
+  ASSERT_TRUE(lengths) << lengths.error().message;
+  workload::Setup setup;
+  setup.lengths = &*lengths;
+  setup.scheduler.blocks = 200'000;
+  setup.scheduler.max_sequences = 512;
+  setup.time.fixed = 0.008;
+  setup.time.per_context_token = 5e-8;
+  setup.time.per_prefill_token = 3e-5;
+  setup.requests = 20'000;
+  setup.replications = 2;
+  Arrivals arrivals;
+  arrivals.kind = Arrivals::Kind::closed;
+  for (const double think : {0.0, 120.0}) {
+    arrivals.users = 256;
+    arrivals.think.kind = think > 0 ? Think::Kind::exponential : Think::Kind::none;
+    arrivals.think.mean = think;
+    const auto run = run_load(setup, arrivals);
+    ASSERT_TRUE(run) << run.error().message;
+    const LinearStep step = linear(setup.time, 64, lengths->mean_prompt());
+    const auto loop =
+        closed_loop(lengths->sample(), step, 256, think, setup.scheduler.batch_tokens);
+    const double measured = run->meter.held(0.95);
+    EXPECT_NEAR(loop.tokens_at(0.95), measured, 0.15 * measured) << think;
+    EXPECT_LT(measured, 0.7 * held_by(held_by_one(lengths->sample()), 256, 0.95)) << think;
+  }
+}
+
+TEST(Occupancy, AWindowHoldsWhatFitsIntoIt) {
+  const std::vector<Pair> sample = {{10, 5}, {100, 1}, {3, 40}, {64, 64}};
+  for (const double window : {1.0, 12.0, 50.0, 64.0, 1000.0}) {
+    double sum = 0;
+    double steps = 0;
+    for (const Pair& pair : sample) {
+      for (int y = pair.prompt; y < pair.prompt + pair.output; ++y) {
+        sum += std::min(double(y), window);
+        ++steps;
+      }
+    }
+    EXPECT_NEAR(held_within(sample, window), sum / steps, 1e-9) << window;
   }
 }
 
@@ -197,6 +245,34 @@ TEST(Runs, IdleTimeCounts) {
     EXPECT_NEAR(run->meter.mean_running(), 0.1, 0.01);  // Little's law
     EXPECT_LT(run->meter.occupancy().quantile(0.5), 1);
   }
+}
+
+// Bursts make p99 hard to know: repetitions are added until it is, or until the limit.
+TEST(Runs, AreLengthenedUntilTheirFiguresAreKnown) {
+  const Lengths fixed = Lengths::fixed(200, 50);
+  workload::Setup setup;
+  setup.lengths = &fixed;
+  setup.scheduler.blocks = 4000;
+  setup.time.fixed = 0.01;
+  setup.time.per_prefill_token = 1e-4;
+  setup.requests = 1000;
+  Arrivals arrivals;
+  arrivals.rate = 20;
+  arrivals.cv = 2;
+  const auto few = run_load(setup, arrivals);
+  ASSERT_TRUE(few) << few.error().message;
+  EXPECT_EQ(few->replications, 8);
+  ASSERT_GT(few->uncertainty(), 0.03);
+  setup.precision = 0.03;
+  setup.most_requests = 1'000'000;
+  const auto known = run_load(setup, arrivals);
+  ASSERT_TRUE(known) << known.error().message;
+  EXPECT_GT(known->replications, 8);
+  EXPECT_LE(known->uncertainty(), 0.03);
+  setup.most_requests = 12'000;
+  const auto limited = run_load(setup, arrivals);
+  ASSERT_TRUE(limited) << limited.error().message;
+  EXPECT_EQ(limited->replications, 12);
 }
 
 TEST(Runs, FarTooMuchIsMeasuredWhole) {

@@ -50,9 +50,10 @@ Held held_by_one(const std::vector<Pair>& sample, PrefillSteps prefill) {
     const double a = p - 0.5;
     const double b = p + o - 0.5;
     weight += o + extra;
-    m1 += (b * b - a * a) / 2 + extra * p;
-    m2 += (b * b * b - a * a * a) / 3 - o / 12 + extra * p * p;
-    m3 += (b * b * b * b - a * a * a * a) / 4 - (b * b - a * a) / 8 + extra * p * p * p;
+    const double h = prefill.held(p);
+    m1 += (b * b - a * a) / 2 + extra * h;
+    m2 += (b * b * b - a * a * a) / 3 - o / 12 + extra * h * h;
+    m3 += (b * b * b * b - a * a * a * a) / 4 - (b * b - a * a) / 8 + extra * h * h * h;
   }
   Held held;
   if (weight <= 0) return held;
@@ -61,6 +62,20 @@ Held held_by_one(const std::vector<Pair>& sample, PrefillSteps prefill) {
   held.variance = m2 / weight - held.mean * held.mean;
   held.third = m3 / weight - 3 * held.mean * m2 / weight + 2 * held.mean * held.mean * held.mean;
   return held;
+}
+
+double held_within(const std::vector<Pair>& sample, double window) {
+  double sum = 0;
+  double steps = 0;
+  for (const Pair& pair : sample) {
+    const double p = pair.prompt;
+    const double o = pair.output;
+    // Steps before the window is full; from then on it stays so.
+    const double growing = std::clamp(window - p, 0.0, o);
+    sum += growing * (p + (growing - 1) / 2) + (o - growing) * window;
+    steps += o;
+  }
+  return steps > 0 ? sum / steps : 0;
 }
 
 double normal_quantile(double mean, double variance, double p) {
@@ -115,7 +130,7 @@ LinearStep linear(const StepTime& time, int64_t decodes, double mean_prompt) {
 }
 
 ClosedLoop closed_loop(const std::vector<Pair>& sample, const LinearStep& step, int64_t users,
-                       double think_seconds) {
+                       double think_seconds, int64_t batch_tokens) {
   const Means m = means_of(sample);
   const double per_token = step.per_decode + step.per_context_token * m.read;
   double low = 0;
@@ -133,10 +148,36 @@ ClosedLoop closed_loop(const std::vector<Pair>& sample, const LinearStep& step, 
       high = x;
     } else {
       low = x;
-      loop = {x, t, decoding};
+      loop.requests_per_second = x;
+      loop.step_seconds = t;
+      loop.decoding = decoding;
     }
   }
+  loop.users = double(users);
+  const double thinking = loop.requests_per_second * think_seconds;
+  loop.in_system_share = std::clamp(1 - thinking / double(users), 0.0, 1.0);
+  // A step full of prompts starts batch / P of them, and each stays O steps: more than the product
+  // cannot run, the others wait and hold nothing.
+  const double room = std::max(1.0, double(batch_tokens) - loop.decoding);
+  loop.most_running = std::max(1.0, room / m.prompt * m.output);
+  // The step that computes the prompt lasts longer, and it holds the prompt for as long.
+  const double t = std::max(loop.step_seconds, 1e-12);
+  loop.one = held_by_one(sample, {1, step.per_prefill_token / t, double(batch_tokens)});
   return loop;
+}
+
+double ClosedLoop::tokens_at(double p) const {
+  const double q = in_system_share;
+  double n1 = users * q;
+  double n2 = n1 * (1 - q);
+  double n3 = n2 * (1 - 2 * q);
+  if (n1 > most_running) {
+    n1 = most_running;
+    n2 = n3 = 0;
+  }
+  const double m = one.mean;
+  return gamma_quantile(n1 * m, n1 * one.variance + n2 * m * m,
+                        n1 * one.third + 3 * n2 * m * one.variance + n3 * m * m * m, p);
 }
 
 double saturation_rate(const std::vector<Pair>& sample, const LinearStep& step) {

@@ -25,9 +25,16 @@ struct Held {
 struct PrefillSteps {
   double fixed = 1;
   double per_token = 0;
+  double chunk = 0;  // tokens that a step computes at most; 0: whole prompts
+  // What a prompt holds on average while it is computed: it grows by chunks.
+  double held(double prompt) const {
+    return chunk > 0 && prompt > chunk ? (prompt + chunk) / 2 : prompt;
+  }
   double of(double prompt) const { return fixed + per_token * prompt; }
 };
 Held held_by_one(const std::vector<Pair>& sample, PrefillSteps prefill = {});
+// Mean of what a running request keeps in a layer that looks back `window` tokens at most.
+double held_within(const std::vector<Pair>& sample, double window);
 
 // Quantile p of a sum with these cumulants: a shifted gamma through Wilson and Hilferty's cube
 // root.
@@ -50,10 +57,20 @@ struct ClosedLoop {
   double requests_per_second = 0;
   double step_seconds = 0;
   double decoding = 0;  // mean sequences that decode
+  // Of the users, those whose request is in the system, and of these at most so many that run: the
+  // tokens of a step let no more prompts start.
+  double users = 0;
+  double in_system_share = 1;
+  double most_running = 0;
+  Held one;  // what each of them holds
+  // Tokens held together at quantile p: a binomial number of users, each with an independent
+  // amount.
+  double tokens_at(double p) const;
 };
-// C users, mean think time Z. Throughput is monotone in what it needs, so bisection finds it.
+// C users, mean think time Z, at most `batch_tokens` in a step. Throughput is monotone in what it
+// needs, so bisection finds it.
 ClosedLoop closed_loop(const std::vector<Pair>& sample, const LinearStep& step, int64_t users,
-                       double think_seconds);
+                       double think_seconds, int64_t batch_tokens);
 
 // Open arrivals at a rate. Screening: the p99 of tokens held is typically 20 % low.
 struct OpenLoop {

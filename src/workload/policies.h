@@ -1,18 +1,18 @@
 // One function a policy; step_engine.cpp chooses.
 #pragma once
 
-#include "base/result.h"
+#include <memory>
+
+#include "workload/engine.h"
 #include "workload/meter.h"
 #include "workload/scheduler.h"
 #include "workload/source.h"
 
 namespace vramwise::workload {
 
-Result<Totals> run_decode_first(const Scheduler&, const StepTime&, Source&, Meter*, FateSink*,
-                                const Limits&);
-Result<Totals> run_prefill_first(const Scheduler&, const StepTime&, Source&, Meter*, FateSink*,
-                                 const Limits&);
-Result<Totals> run_slots(const Scheduler&, const StepTime&, Source&, Meter*, FateSink*,
-                         const Limits&);
+std::unique_ptr<Engine> decode_first(const Scheduler&, const StepTime&, Source&, Meter*, FateSink*);
+std::unique_ptr<Engine> prefill_first(const Scheduler&, const StepTime&, Source&, Meter*,
+                                      FateSink*);
+std::unique_ptr<Engine> slots(const Scheduler&, const StepTime&, Source&, Meter*, FateSink*);
 
 }  // namespace vramwise::workload

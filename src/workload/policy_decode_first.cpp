@@ -143,15 +143,9 @@ class DecodeFirst final : public StepBase {
 
 }  // namespace
 
-Result<Totals> run_decode_first(const Scheduler& scheduler, const StepTime& time, Source& source,
-                                Meter* meter, FateSink* sink, const Limits& limits) {
-  if (scheduler.prefix_caching && scheduler.blocks > (int64_t{1} << 22)) {
-    return fail(Error(ErrorCode::too_large,
-                      "the prefix cache of a pool beyond 4,194,304 blocks "
-                      "is not simulated")
-                    .at("scheduler.blocks"));
-  }
-  return DecodeFirst(scheduler, time, source, meter, sink).run(limits);
+std::unique_ptr<Engine> decode_first(const Scheduler& scheduler, const StepTime& time,
+                                     Source& source, Meter* meter, FateSink* sink) {
+  return std::make_unique<DecodeFirst>(scheduler, time, source, meter, sink);
 }
 
 }  // namespace vramwise::workload

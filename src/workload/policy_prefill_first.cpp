@@ -178,9 +178,9 @@ class PrefillFirst final : public StepBase {
 
 }  // namespace
 
-Result<Totals> run_prefill_first(const Scheduler& scheduler, const StepTime& time, Source& source,
-                                 Meter* meter, FateSink* sink, const Limits& limits) {
-  return PrefillFirst(scheduler, time, source, meter, sink).run(limits);
+std::unique_ptr<Engine> prefill_first(const Scheduler& scheduler, const StepTime& time,
+                                      Source& source, Meter* meter, FateSink* sink) {
+  return std::make_unique<PrefillFirst>(scheduler, time, source, meter, sink);
 }
 
 }  // namespace vramwise::workload

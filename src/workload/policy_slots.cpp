@@ -87,9 +87,9 @@ class Slots final : public StepBase {
 
 }  // namespace
 
-Result<Totals> run_slots(const Scheduler& scheduler, const StepTime& time, Source& source,
-                         Meter* meter, FateSink* sink, const Limits& limits) {
-  return Slots(scheduler, time, source, meter, sink).run(limits);
+std::unique_ptr<Engine> slots(const Scheduler& scheduler, const StepTime& time, Source& source,
+                              Meter* meter, FateSink* sink) {
+  return std::make_unique<Slots>(scheduler, time, source, meter, sink);
 }
 
 }  // namespace vramwise::workload

@@ -7,11 +7,14 @@
 #include "workload/jump_engine.h"
 #include "workload/numbers.h"
 #include "workload/read_scenario.h"
+#include "workload/step_parameters.h"
 
 namespace vramwise::workload {
 namespace {
 
 constexpr int64_t kMaxRequests = 100'000'000;
+constexpr int64_t kMaxServers = 256;
+constexpr int64_t kServerRequests = 2000;
 
 Result<bool> read_slo(const json::Reader& request, Question& q) {
   const auto from = request.find("slo");
@@ -46,12 +49,18 @@ Setup Question::setup(const Limits& limits) const {
   s.slo = slo;
   s.requests = requests;
   s.seed = seed;
+  s.replicas = replicas;
+  s.router = router;
   s.limits = limits;
+  // Each server has to get steady.
+  if (!requests_given) s.requests = std::max(s.requests, kServerRequests * replicas);
   // A recording is served whole unless somebody asks for less.
   if (!requests_given && trace)
     s.requests = std::max<int64_t>(requests, int64_t(trace->rows.size()));
   // Prefixes make every block a thing of its own: a tenth of the speed.
-  if (!can_be_fast()) s.requests = std::min<int64_t>(s.requests, requests_given ? requests : 4000);
+  if (!can_be_fast() && !requests_given) {
+    s.requests = std::min(s.requests, std::max<int64_t>(4000, kServerRequests / 4 * replicas));
+  }
   return s;
 }
 
@@ -128,9 +137,16 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
                     .hint("vramwise plan says what else would help"));
   }
   TRY_ASSIGN(q.scheduler, scheduler_of(*q.plan, q.notes));
-  const bool own_step = request.find("step_time").has_value();
-  if (!own_step) {
-    TRY_ASSIGN(q.step, step_model(*q.plan, q.notes));
+  const int64_t own = replicas_of(*q.plan);
+  q.replicas = q.machines * own;
+  if (q.replicas > kMaxServers) {
+    return fail(Error(ErrorCode::too_large,
+                      "more than " + format_integer(kMaxServers) + " servers behind one router")
+                    .at("replicas"));
+  }
+  if (own > 1 && q.machines == 1 && !q.router_given) {
+    TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(q.plan->resolved.engine->name()));
+    TRY_ASSIGN(q.router, router_of(traits.router));
   }
   q.max_sequence_tokens = q.plan->assessment.kv.max_sequence_tokens;
   const int64_t asked = q.plan->resolved.workload.sequence_tokens.count();
@@ -144,6 +160,9 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
                                     " tokens that the server takes and were cut");
     }
   }
+  if (!request.find("step_time")) {
+    TRY_ASSIGN(q.step, step_model(*q.plan, q.lengths.sample(), q.notes));
+  }
   return true;
 }
 
@@ -155,6 +174,15 @@ Result<Question> read_question(const json::Reader& request) {
   if (count) q.requests = *count;
   TRY_ASSIGN(const int64_t seed, request.integer_or({"seed"}, 1, 0));
   q.seed = uint64_t(seed);
+  TRY_ASSIGN(q.machines, request.integer_or({"replicas"}, 1, 1, kMaxServers));
+  q.replicas = q.machines;
+  TRY_ASSIGN(const auto router, request.optional_string({"router"}));
+  if (router) {
+    auto named = router_of(*router);
+    if (!named) return fail(std::move(named.error()).at("router"));
+    q.router = *named;
+    q.router_given = true;
+  }
   TRY_ASSIGN(const auto price, request.optional_number({"price_per_hour"}, 1e-6, 1e6));
   q.price_per_hour = price.value_or(0);
   if (const auto power = request.find("electricity")) {

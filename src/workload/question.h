@@ -23,6 +23,10 @@ struct Question {
   Lengths lengths;
   std::optional<Arrivals> arrivals;
   Scheduler scheduler;
+  int64_t replicas = 1;  // servers that share the load, data-parallel ones included
+  int64_t machines = 1;  // of the plan's hardware, where more were asked for
+  Router router = Router::least_requests;
+  bool router_given = false;
   StepModel step;
   SloTarget slo;
   bool has_slo = false;
@@ -42,6 +46,8 @@ struct Question {
   bool can_be_fast() const;
   // The step as a line, at the number of sequences that the load keeps busy.
   LinearStep line() const;
+  // Requests a second at which all servers are busy all the time.
+  double saturation() const { return double(replicas) * saturation_rate(lengths.sample(), line()); }
 };
 
 // Lengths and, with them, the trace of a request's "workload". nullptr in `trace`: none.

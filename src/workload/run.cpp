@@ -8,7 +8,15 @@
 namespace vramwise::workload {
 namespace {
 
-// Mean of the repetitions and 95 % of a normal; eight are too few for more than that.
+// Two-sided 95 % quantile of Student's t: the expansion of the normal's in powers of 1/degrees.
+double student(double degrees) {
+  constexpr double z = 1.959963984540054;
+  constexpr double z3 = z * z * z;
+  constexpr double z5 = z3 * z * z;
+  return z + (z3 + z) / (4 * degrees) + (5 * z5 + 16 * z3 + 3 * z) / (96 * degrees * degrees);
+}
+
+// Mean of the repetitions and the half width of its 95 % interval.
 Figure figure(const std::vector<double>& values) {
   Figure f;
   if (values.empty()) return f;
@@ -17,7 +25,8 @@ Figure figure(const std::vector<double>& values) {
   if (values.size() < 2) return f;
   double square = 0;
   for (const double v : values) square += (v - f.value) * (v - f.value);
-  f.half_width = 1.96 * square_root(square / double(values.size() - 1) / double(values.size()));
+  const double degrees = double(values.size() - 1);
+  f.half_width = student(degrees) * square_root(square / degrees / double(values.size()));
   return f;
 }
 
@@ -29,6 +38,51 @@ int64_t warm_steps(const Lengths& lengths) {
     square += double(pair.output) * pair.output;
   }
   return int64_t(4 * square / std::max(o, 1.0));
+}
+
+}  // namespace
+
+double Run::uncertainty() const {
+  double most = 0;
+  for (const Figure& f : {occupancy_p99, ttft_p99, throughput}) {
+    if (f.value > 0) most = std::max(most, f.half_width / f.value);
+  }
+  return most;
+}
+
+namespace {
+
+// People and conversations stay with their server: each server runs its part of the load.
+Result<Totals> run_parts(const Setup& setup, const Arrivals& arrivals, int64_t requests,
+                         uint64_t repetition, std::vector<Meter>& meters) {
+  const int64_t servers = int64_t(meters.size());
+  Totals sum;
+  for (int64_t k = 0; k < servers; ++k) {
+    Arrivals part = arrivals;
+    part.rate = arrivals.rate / double(servers);
+    part.users = arrivals.users / servers + (k < arrivals.users % servers ? 1 : 0);
+    const bool recorded = arrivals.kind == Arrivals::Kind::trace;
+    LoadSource source(*setup.lengths, part, setup.trace,
+                      recorded ? requests : std::max<int64_t>(1, requests / servers), setup.seed,
+                      repetition * uint64_t(servers) + uint64_t(k), {k, servers});
+    TRY_ASSIGN(const Totals totals, run_engine(setup.scheduler, setup.time, source,
+                                               &meters[size_t(k)], nullptr, setup.limits));
+    sum.add(totals);
+    if (totals.stopped) break;
+  }
+  return sum;
+}
+
+Result<Totals> run_once(const Setup& setup, const Arrivals& arrivals, int64_t requests,
+                        uint64_t repetition, std::vector<Meter>& meters) {
+  if (meters.size() > 1 && follows_answers(arrivals, setup.trace)) {
+    return run_parts(setup, arrivals, requests, repetition, meters);
+  }
+  LoadSource source(*setup.lengths, arrivals, setup.trace, requests, setup.seed, repetition);
+  if (meters.size() == 1) {
+    return run_engine(setup.scheduler, setup.time, source, &meters[0], nullptr, setup.limits);
+  }
+  return run_replicas(setup.scheduler, setup.time, source, setup.router, meters, setup.limits);
 }
 
 }  // namespace
@@ -49,47 +103,55 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   // A recording is over when it is over: the warm-up must not eat it.
   if (arrivals.kind == Arrivals::Kind::trace) steps = 0;
   // Fewer requests than it takes to get steady are measured whole.
-  bool whole = requests < 100;
+  int64_t servers = std::max<int64_t>(1, setup.replicas);
+  // Nobody waits for a server that has no users.
+  if (arrivals.kind == Arrivals::Kind::closed) servers = std::min(servers, arrivals.users);
+  bool whole = requests < 100 * servers;
   const auto meter = [&] {
-    return Meter(s.blocks, s.max_sequences, whole ? -1 : requests / 10, steps, setup.slo);
+    return Meter(s.blocks, s.max_sequences, whole ? -1 : requests / servers / 10, steps, setup.slo);
   };
-  Run run{meter(), {}, {}, {}, {}, {}, 0, false, whole};
+  const auto nothing = [&] { return Run{meter(), {}, {}, {}, {}, {}, 0, servers, false, whole}; };
+  Run run = nothing();
   std::vector<double> occupancy, ttft, throughput;
-  for (int64_t r = 0; r < replications; ++r) {
-    Meter one = meter();
-    LoadSource source(*setup.lengths, arrivals, setup.trace, requests, setup.seed, uint64_t(r));
-    TRY_ASSIGN(const Totals totals, run_engine(s, setup.time, source, &one, nullptr, setup.limits));
+  const auto measure = [&] {
+    run.occupancy_p99 = figure(occupancy);
+    run.ttft_p99 = figure(ttft);
+    run.throughput = figure(throughput);
+  };
+  // Another one beyond those asked for?
+  const auto goes_on = [&] {
+    if (setup.precision <= 0 || replications < 2) return false;
+    measure();
+    return run.uncertainty() > setup.precision &&
+           run.totals.requests + requests <= setup.most_requests;
+  };
+  for (int64_t r = 0; r < replications || goes_on(); ++r) {
+    std::vector<Meter> meters(size_t(servers), meter());
+    TRY_ASSIGN(const Totals totals, run_once(setup, arrivals, requests, uint64_t(r), meters));
+    Meter& one = meters[0];
+    for (size_t k = 1; k < meters.size(); ++k) one.merge(meters[k]);
     if (r == 0 && !whole && one.seconds() <= 0 && !totals.stopped) {
       // All had arrived before the server was warm: far more than it can serve. Nothing but the
       // whole of it can be measured.
       whole = true;
-      run = Run{meter(), {}, {}, {}, {}, {}, 0, false, true};
+      run = nothing();
       r = -1;
       continue;
     }
     run.meter.merge(one);
     if (r == 0) run.timeline = one.timeline();
-    run.totals.steps += totals.steps;
-    run.totals.moves += totals.moves;
-    run.totals.requests += totals.requests;
-    run.totals.rejected += totals.rejected;
-    run.totals.preemptions += totals.preemptions;
-    run.totals.peak_blocks = std::max(run.totals.peak_blocks, totals.peak_blocks);
-    run.totals.peak_running = std::max(run.totals.peak_running, totals.peak_running);
-    run.totals.peak_waiting = std::max(run.totals.peak_waiting, totals.peak_waiting);
-    run.totals.now += totals.now;
+    run.totals.add(totals);
     occupancy.push_back(one.occupancy().quantile(0.99));
     ttft.push_back(one.ttft().quantile(0.99));
-    throughput.push_back(one.seconds() > 0 ? double(one.finished()) / one.seconds() : 0);
+    throughput.push_back(
+        one.seconds() > 0 ? double(servers) * double(one.finished()) / one.seconds() : 0);
     ++run.replications;
     if (totals.stopped) {
       run.stopped = true;
       break;
     }
   }
-  run.occupancy_p99 = figure(occupancy);
-  run.ttft_p99 = figure(ttft);
-  run.throughput = figure(throughput);
+  measure();
   return run;
 }
 
@@ -106,7 +168,7 @@ Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most)
     arrivals.rate = rate;
     TRY_ASSIGN(const Run run, run_load(one, arrivals));
     // Over before it was steady: the server is far behind.
-    if (run.whole && one.requests >= 100) return 0.0;
+    if (run.whole && one.requests >= 100 * setup.replicas) return 0.0;
     const Meter& m = run.meter;
     // A server so far behind that nothing finishes in the window keeps no promise.
     return m.requests() > 0 ? double(m.within_slo()) / double(m.requests()) : 0;

@@ -10,6 +10,7 @@
 #include "workload/lengths.h"
 #include "workload/load.h"
 #include "workload/meter.h"
+#include "workload/replicas.h"
 #include "workload/scheduler.h"
 #include "workload/source.h"
 #include "workload/trace.h"
@@ -23,8 +24,14 @@ struct Setup {
   const Trace* trace = nullptr;  // for arrivals of kind trace
   SloTarget slo;
   int64_t requests = 20000;
-  int64_t replications = 8;
+  int64_t replications = 8;  // and more while `precision` asks for them
+  // Repetitions are added until the half width of every figure is within this share of it, or
+  // `most_requests` were simulated. 0: as many as `replications` says.
+  double precision = 0;
+  int64_t most_requests = 0;
   uint64_t seed = 1;
+  int64_t replicas = 1;  // equal servers that share the load
+  Router router = Router::least_requests;
   Limits limits;
 };
 
@@ -35,13 +42,16 @@ struct Figure {
 };
 
 struct Run {
-  Meter meter;        // all repetitions together
-  Timeline timeline;  // of the first
+  Meter meter;        // all repetitions and servers together: seconds are server seconds
+  Timeline timeline;  // of the first repetition, of its first server
   Totals totals;      // summed; peaks are the largest
   Figure occupancy_p99, ttft_p99, throughput;
   int64_t replications = 0;
+  int64_t servers = 1;  // that had a part of the load
   bool stopped = false;
   bool whole = false;  // too short for a warm-up: everything was measured, drain included
+  // Largest half width over its figure, of the three; 0 with one repetition.
+  double uncertainty() const;
 };
 
 Result<Run> run_load(const Setup& setup, const Arrivals& arrivals);

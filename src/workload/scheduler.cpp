@@ -37,7 +37,8 @@ Result<bool> check(const Scheduler& s) {
   if (s.max_sequences < 1 || s.batch_tokens < 1) {
     return bad("max_sequences and batch_tokens must be at least 1", "256 and 8192 are common");
   }
-  if (s.batch_tokens < s.max_sequences) {
+  // Where prompts run alone, batch_tokens is the chunk and no limit to decodes.
+  if (s.batch_tokens < s.max_sequences && s.policy != Policy::prefill_first) {
     return bad("batch_tokens is smaller than max_sequences: not every sequence could decode",
                "raise batch_tokens");
   }

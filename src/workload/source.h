@@ -1,6 +1,7 @@
 // Where requests come from and where their fates go: the two sides of every engine.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -88,6 +89,23 @@ struct Totals {
   double end = 0;           // last finish
   double now = 0;           // where the clock stands
   bool stopped = false;     // by the budget or the caller, before the load was over
+
+  // Another run beside this one, or after it.
+  void add(const Totals& other) {
+    steps += other.steps;
+    moves += other.moves;
+    requests += other.requests;
+    rejected += other.rejected;
+    peak_blocks = std::max(peak_blocks, other.peak_blocks);
+    peak_running = std::max(peak_running, other.peak_running);
+    peak_waiting = std::max(peak_waiting, other.peak_waiting);
+    preemptions += other.preemptions;
+    scheduled_tokens += other.scheduled_tokens;
+    block_steps += other.block_steps;
+    end = std::max(end, other.end);
+    now += other.now;
+    stopped = stopped || other.stopped;
+  }
 };
 
 // When to stop early. Nothing here reads a clock: the host decides in `keep_going`.

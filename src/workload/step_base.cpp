@@ -146,8 +146,9 @@ void StepBase::execute() {
   for (Job* job : gone) leave(job, false);
 }
 
-Result<Totals> StepBase::run(const Limits& limits) {
+Result<bool> StepBase::advance(double until, const Limits& limits) {
   for (;;) {
+    if (now_ >= until) return true;
     take_arrivals();
     if (running_.empty() && waiting_.empty()) {
       const double next = source_.next_time();
@@ -189,8 +190,7 @@ Result<Totals> StepBase::run(const Limits& limits) {
     }
     execute();
   }
-  totals_.now = now_;
-  return totals_;
+  return true;
 }
 
 }  // namespace vramwise::workload

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "workload/block_pool.h"
+#include "workload/engine.h"
 #include "workload/meter.h"
 #include "workload/scheduler.h"
 #include "workload/source.h"
@@ -40,14 +41,20 @@ struct Job {
   int64_t cached() const { return std::min<int64_t>(request.cached, known() - 1); }
 };
 
-class StepBase {
+class StepBase : public Engine {
  public:
   StepBase(const Scheduler& scheduler, const StepTime& time, Source& source, Meter* meter,
            FateSink* sink)
       : s_(scheduler), time_(time), source_(source), meter_(meter), sink_(sink) {}
-  virtual ~StepBase() = default;
 
-  Result<Totals> run(const Limits& limits);
+  Result<bool> advance(double until, const Limits& limits) override;
+  int64_t waiting() const override { return int64_t(waiting_.size()); }
+  int64_t running() const override { return int64_t(running_.size()); }
+  Totals totals() const override {
+    Totals so_far = totals_;
+    so_far.now = now_;
+    return so_far;
+  }
 
  protected:
   struct Scheduled {

@@ -5,23 +5,36 @@
 
 namespace vramwise::workload {
 
+namespace {
+
+std::unique_ptr<Engine> stepwise(const Scheduler& scheduler, const StepTime& time, Source& source,
+                                 Meter* meter, FateSink* sink) {
+  switch (scheduler.policy) {
+    case Policy::decode_first: return decode_first(scheduler, time, source, meter, sink);
+    case Policy::prefill_first: return prefill_first(scheduler, time, source, meter, sink);
+    case Policy::slots: return slots(scheduler, time, source, meter, sink);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Result<Totals> run_stepwise(const Scheduler& scheduler, const StepTime& time, Source& source,
                             Meter* meter, FateSink* sink, const Limits& limits) {
   TRY(check(scheduler));
-  switch (scheduler.policy) {
-    case Policy::decode_first:
-      return run_decode_first(scheduler, time, source, meter, sink, limits);
-    case Policy::prefill_first:
-      return run_prefill_first(scheduler, time, source, meter, sink, limits);
-    case Policy::slots: return run_slots(scheduler, time, source, meter, sink, limits);
-  }
-  return fail(ErrorCode::internal, "a policy without an engine");
+  return stepwise(scheduler, time, source, meter, sink)->run(limits);
+}
+
+std::unique_ptr<Engine> make_engine(const Scheduler& scheduler, const StepTime& time,
+                                    Source& source, Meter* meter, FateSink* sink) {
+  return can_jump(scheduler) ? jumping(scheduler, time, source, meter, sink)
+                             : stepwise(scheduler, time, source, meter, sink);
 }
 
 Result<Totals> run_engine(const Scheduler& scheduler, const StepTime& time, Source& source,
                           Meter* meter, FateSink* sink, const Limits& limits) {
-  return can_jump(scheduler) ? run_jumping(scheduler, time, source, meter, sink, limits)
-                             : run_stepwise(scheduler, time, source, meter, sink, limits);
+  TRY(check(scheduler));
+  return make_engine(scheduler, time, source, meter, sink)->run(limits);
 }
 
 }  // namespace vramwise::workload

@@ -3,7 +3,10 @@
 // Slower than the event-jumping engine and the measure of it.
 #pragma once
 
+#include <memory>
+
 #include "base/result.h"
+#include "workload/engine.h"
 #include "workload/meter.h"
 #include "workload/scheduler.h"
 #include "workload/source.h"
@@ -14,7 +17,9 @@ namespace vramwise::workload {
 Result<Totals> run_stepwise(const Scheduler& scheduler, const StepTime& time, Source& source,
                             Meter* meter, FateSink* sink, const Limits& limits = {});
 
-// The engine that answers fastest with these settings.
+// The engine that answers fastest with these settings, which `check` has passed.
+std::unique_ptr<Engine> make_engine(const Scheduler& scheduler, const StepTime& time,
+                                    Source& source, Meter* meter, FateSink* sink);
 Result<Totals> run_engine(const Scheduler& scheduler, const StepTime& time, Source& source,
                           Meter* meter, FateSink* sink, const Limits& limits = {});
 

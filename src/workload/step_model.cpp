@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "model/served_type.h"
 #include "workload/numbers.h"
+#include "workload/occupancy.h"
 #include "workload/step_parameters.h"
 
 namespace vramwise::workload {
@@ -66,7 +67,8 @@ WeightBytes weight_bytes(const model::Model& model, const weights::Weights& weig
         double(weights::at_rest_bytes(model, t, weights.recipe->scheme(i)).count());
     if (t.role == model::Role::token_embedding) continue;
     if (t.role == model::Role::output_head) {
-      sum.head += double(t.shape.elements()) * 2;  // kept in 16 bits by these engines
+      // In 16 bits, unless the checkpoint has it smaller.
+      sum.head += std::min(bytes, double(t.shape.elements()) * 2);
     } else if (is_expert(t.role)) {
       sum.experts += bytes;
     } else {
@@ -111,14 +113,17 @@ double fourth_root_of_sum(double a, double b) {
   return square_root(square_root(a2 * a2 + b2 * b2));
 }
 
-// States and full windows that a step reads (and states that it writes) per decoding sequence.
-double fixed_reads(const model::Model& model) {
+// States and windows that a step reads (and states that it writes) per decoding sequence. A window
+// is as full as the requests are long.
+double fixed_reads(const model::Model& model, const std::vector<Pair>& sample) {
   const model::CacheTypes types = model::served_cache_types(model);
   double bytes = 0;
   for (const model::Layer& layer : model.layers) {
     for (const model::CacheLayout& cache : layer.caches) {
-      bytes += double(model::window_bytes(cache, types).count());
       const double state = double(model::fixed_bytes(cache, types).count());
+      const double full = double(model::window_bytes(cache, types).count());
+      const double token = double(model::bytes_at(cache, Tokens(1), types).count()) - state;
+      if (full > 0 && token > 0) bytes += token * held_within(sample, full / token);
       bytes += model::is_recurrent(cache) ? 2 * state : state;
     }
   }
@@ -142,7 +147,8 @@ Routing routing_of(const model::Model& model) {
 
 }  // namespace
 
-Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
+Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sample,
+                             Notes& notes) {
   const plan::Resolved& resolved = plan.resolved;
   if (resolved.hardware.is_cpu_only()) {
     return fail(Error(ErrorCode::unsupported, "no speed is known of a machine without a GPU")
@@ -168,7 +174,7 @@ Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
       tp = std::clamp<int64_t>(asked->as_integer(), 1, cards);
     }
   }
-  if (cards > tp) {
+  if (cards > tp * replicas_of(plan)) {
     notes.assume("cards_in_turn",
                  "cards beyond the tensor-parallel ones hold other layers and work one after the "
                  "other: they add memory, not speed");
@@ -201,7 +207,7 @@ Result<StepModel> step_model(const plan::Plan& plan, Notes& notes) {
   t.fixed = layers * parameters.layer_seconds + parameters.step_seconds;
   const double cache_rate = m.bandwidth * parameters.cache_share;
   t.per_context_token = double(plan.assessment.kv.bytes_per_token.count()) / cache_rate;
-  m.state_read = fixed_reads(model) / ranks / cache_rate;
+  m.state_read = fixed_reads(model, sample) / ranks / cache_rate;
   m.head_work = 2 * head_parameters / ranks / compute;
   t.per_decode = m.state_read + m.head_work;
   const AttentionWork attention = attention_work(model);
@@ -258,6 +264,13 @@ StepParts StepModel::parts(int64_t sequences, int64_t context) const {
   return p;
 }
 
+int64_t replicas_of(const plan::Plan& plan) {
+  const auto traits = EngineTraits::load(plan.resolved.engine->name());
+  if (!traits) return 1;
+  const json::Value* found = plan.assessment.effective.find(traits->option("data_parallel"));
+  return found != nullptr && found->is_integer() ? std::max<int64_t>(1, found->as_integer()) : 1;
+}
+
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   const engines::Assessment& a = plan.assessment;
   TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(plan.resolved.engine->name()));
@@ -266,19 +279,20 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   s.block_tokens = std::max<int64_t>(1, a.kv.block_tokens);
   s.blocks = a.kv.pool_tokens / s.block_tokens - traits.null_blocks;
   s.reserve_output = traits.reserve_output;
-  const auto option = [&](std::string_view what, int64_t& value) {
+  // In force, or at least asked for.
+  const auto setting = [&](std::string_view what) -> const json::Value* {
     const std::string name = traits.option(what);
-    if (name.empty()) return;
-    if (const json::Value* found = a.effective.find(name);
-        found != nullptr && found->is_integer()) {
+    if (name.empty()) return nullptr;
+    const json::Value* found = a.effective.find(name);
+    return found != nullptr ? found : plan.resolved.settings.options.find(name);
+  };
+  const auto option = [&](std::string_view what, int64_t& value) {
+    if (const json::Value* found = setting(what); found != nullptr && found->is_integer()) {
       if (found->as_integer() > 0) value = found->as_integer();
     }
   };
   const auto flag = [&](std::string_view what, bool& value) {
-    const std::string name = traits.option(what);
-    if (name.empty()) return;
-    if (const json::Value* found = a.effective.find(name);
-        found != nullptr && found->is_boolean()) {
+    if (const json::Value* found = setting(what); found != nullptr && found->is_boolean()) {
       value = found->as_boolean();
     }
   };
@@ -286,13 +300,14 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
   option("batch_tokens", s.batch_tokens);
   option("prefill_tokens", s.prefill_tokens);
   option("long_prefill_threshold", s.long_prefill_threshold);
-  if (const json::Value* found = a.effective.find(traits.option("conservativeness"));
-      found != nullptr && found->as_double() > 0) {
+  if (const json::Value* found = setting("conservativeness");
+      found != nullptr && found->is_number() && found->as_double() > 0) {
     s.conservativeness = found->as_double();
   }
   flag("chunked_prefill", s.chunked_prefill);
   flag("unified", s.unified);
-  s.batch_tokens = std::max(s.batch_tokens, s.max_sequences);
+  flag("mixed_chunk", s.mixed_chunk);
+  if (s.policy != Policy::prefill_first) s.batch_tokens = std::max(s.batch_tokens, s.max_sequences);
   if (s.blocks < 1) {
     return fail(Error(ErrorCode::inconsistent,
                       "the plan leaves no room for a cache: " + plan.verdict.explanation)

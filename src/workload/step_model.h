@@ -9,10 +9,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/note.h"
 #include "base/result.h"
 #include "plan/plan.h"
+#include "workload/lengths.h"
 #include "workload/scheduler.h"
 
 namespace vramwise::workload {
@@ -51,8 +53,11 @@ struct StepModel {
   std::string source;
 };
 
+// `sample` stands for the lengths that are served: how full windows are follows from it.
 // Errors: unsupported where a rate of the hardware is not known (CPU only, a bare size).
-Result<StepModel> step_model(const plan::Plan& plan, Notes& notes);
+Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sample, Notes& notes);
+// Data-parallel servers that the plan's engine runs behind a router of its own.
+int64_t replicas_of(const plan::Plan& plan);
 // The scheduler that the plan's engine runs, on the pool that the plan gives it.
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes);
 

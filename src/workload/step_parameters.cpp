@@ -57,6 +57,8 @@ Result<EngineTraits> EngineTraits::load(std::string_view engine) {
   }
   TRY_ASSIGN(traits.null_blocks, part.integer_or({"null_blocks"}, 0));
   TRY_ASSIGN(traits.reserve_output, part.boolean_or({"reserve_output"}, false));
+  TRY_ASSIGN(const auto router, part.optional_string({"router"}));
+  traits.router = router.value_or("");
   TRY_ASSIGN(const json::Reader options, part.require({"options"}));
   traits.options = options.value();
   return traits;

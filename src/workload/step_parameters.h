@@ -19,6 +19,7 @@ struct EngineTraits {
   Policy policy = Policy::decode_first;
   int64_t null_blocks = 0;
   bool reserve_output = false;
+  std::string router;   // between its data-parallel servers
   json::Value options;  // our word to the engine's
   // Errors: unsupported for an engine that no scheduler is known of.
   static Result<EngineTraits> load(std::string_view engine);

@@ -81,6 +81,27 @@ class Simulate(unittest.TestCase):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)
 
+    def test_servers_behind_a_router(self):
+        load = ["--lengths", "chat", "--requests", "2000", "--json"]
+        one = json.loads(run("simulate", *SERVED, *load, "--rate", "2", check=0).stdout)["simulate"]
+        three = json.loads(run("simulate", *SERVED, *load, "--rate", "6", "--replicas", "3", check=0).stdout)["simulate"]
+        self.assertEqual(three["servers"], {"count": 3, "router": "least_requests"})
+        self.assertEqual(three["users"]["p99"], 3 * one["users"]["p99"])
+        self.assertAlmostEqual(three["throughput"]["requests_per_second"], 6, delta=0.4)
+        self.assertAlmostEqual(three["cost"]["usd_per_hour"], 3 * one["cost"]["usd_per_hour"])
+        # The engine's own data-parallel servers are on the cards that are there.
+        own = json.loads(run("simulate", "llama-3.1-8b", "--gpu", "l40s", "--ctx", "8k", "--count", "3", "-o", "data_parallel_size=3", *load,
+                             "--rate", "6", check=0).stdout)["simulate"]
+        self.assertEqual(own["throughput"], three["throughput"])
+        self.assertIn("--replicas", run("simulate", *SERVED, "--lengths", "chat", "--replicas", "2,nearest", check=3).stderr)
+
+    def test_a_figure_out_of_range_is_told_in_the_words_of_the_option(self):
+        for option, value in (("--share", "200%"), ("--share", "0"), ("--rate", "0"), ("--rate", "1e99"), ("--users", "0"),
+                              ("--ttft", "0"), ("--tpot", "0ms"), ("--price", "0"), ("--requests", "5")):
+            told = run("simulate", *SERVED, "--lengths", "chat", option, value, check=3).stderr
+            self.assertIn(f"'{value}' is out of range", told)
+            self.assertIn(f"--> {option}", told)
+
 
 class Others(unittest.TestCase):
     def test_plan_with_lengths(self):

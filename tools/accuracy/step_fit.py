@@ -11,10 +11,15 @@ import math
 PRIOR = {"gddr 16": .86, "gddr 8": .82, "gddr 4": .75, "hbm 16": .65, "hbm 8": .55, "hbm 4": .5, "unified 16": .82, "unified 8": .75, "unified 4": .7,
          "cache": .6, "experts": .5, "vllm": 1.0, "arithmetic": .5, "layer llama.cpp gddr": 20e-6, "layer llama.cpp hbm": 30e-6,
          "layer llama.cpp unified": 40e-6, "layer vllm gddr": 20e-6, "layer vllm unified": 30e-6,
+         "layer mlx unified": 40e-6,
+         # A card alone that is held below its rated power, as a share of what it reads elsewhere. Cards that work on one step together
+         # wait for each other and stay below the limit (one source gives both: catalog/models/gemma-4-12b-it.md of 4x3090-llm-benchmarks,
+         # llama.cpp's Q4_K_M at 46.9 tokens/s on one card and 76.4 with its layers dealt over two).
+         "held card": 1.0,
          # Cards that reach each other over the host alone (all rows of several cards are of such a machine): seconds an all-reduce
          # and doubling of the cards, bytes a second.
          "exchange latency": 25e-6, "exchange bus": 8e9}
-WIDTH = {"vllm": .25, "cache": .4, "experts": .4, "arithmetic": .5, "exchange latency": .8, "exchange bus": .8}
+WIDTH = {"vllm": .25, "held card": .25, "cache": .4, "experts": .4, "arithmetic": .5, "exchange latency": .8, "exchange bus": .8}
 DEFAULT_WIDTH, NOISE, WEIGH_DOWN = .35, .12, .15
 
 
@@ -22,7 +27,7 @@ def bits(weights):
     name = weights.lower()
     if name in ("", "bf16", "f16", "fp16"):
         return 16
-    return 8 if name.startswith(("q8", "fp8", "w8", "int8")) else 4
+    return 8 if name.startswith(("q8", "mlx-8", "fp8", "w8", "int8")) else 4
 
 
 class Row:
@@ -47,10 +52,11 @@ class Row:
         self.cache = (part("cache_ms") + part("states_ms")) * parts["cache_share"]
         self.layers = layers
         self.ranks = int(spec["cards"]) if spec["tp_option"] else 1
+        self.held = bool(spec["held_to_w"]) and int(spec["cards"]) == 1
         self.exchanged = 2 * (self.ranks - 1) / self.ranks * self.batch * hidden * 2
 
     def predict(self, p):
-        share = min(.97, p[self.weights_class] * (p["vllm"] if self.engine == "vllm" else 1))
+        share = min(.97, p[self.weights_class] * (p["vllm"] if self.engine == "vllm" else 1)) * (p["held card"] if self.held else 1)
         join = lambda a, b: (a ** 4 + b ** 4) ** .25
         t = join(self.read / share, self.work / p["arithmetic"])
         if self.expert_read:
@@ -65,7 +71,8 @@ class Row:
 
     def parameters(self):
         return [self.weights_class, self.layer_class, "cache", "arithmetic", *(["vllm"] if self.engine == "vllm" else []),
-                *(["experts"] if self.expert_read else []), *(["exchange latency", "exchange bus"] if self.ranks > 1 else [])]
+                *(["experts"] if self.expert_read else []), *(["held card"] if self.held else []),
+                *(["exchange latency", "exchange bus"] if self.ranks > 1 else [])]
 
 
 def solve(matrix, right):

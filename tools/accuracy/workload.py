@@ -51,7 +51,7 @@ def closed(planner):
     rate = Figure("workload", "throughput of a closed loop, formula beside simulation", "", ())
     for name, lengths in loads().items():
         for users in (8, 64, 256):
-            ask = question(lengths, {"kind": "closed", "users": users}, 4_000_000, users, count=max(30000, 60 * users))
+            ask = question(lengths, {"kind": "closed", "users": users}, 4_000_000, users, count=max(60000, 60 * users))
             unit = {**ask, "step_time": {"fixed": 1}, "scheduler": {**ask["scheduler"], "batch_tokens": 1 << 31}}
             c = case(f"{name}, {users} users", {})
             for kind, answer in zip(("unit", "real"), planner.ask([unit, ask])):
@@ -98,21 +98,33 @@ def speed_request(row):
     batch, cards = int(row["batch"]), int(row["cards"])
     prompt, output = int(row["prompt"] or 256), int(row["output"] or 128)
     options = {row["tp_option"]: cards} if row["tp_option"] else {}
-    if row["engine"] == "vllm":
+    # No engine of the planner's: what a step reads is the same in any that keeps 16-bit caches.
+    engine = "vllm" if row["engine"] == "mlx" else row["engine"]
+    if engine == "vllm":
         # The size of the pool is no part of a step: room for the batch is enough, whatever the runs had.
         options |= {"gpu_memory_utilization": 0.85, "max_num_seqs": max(8, batch)}
     request = {"ask": "simulate", "model": {"ref": row["model"]}, "hardware": {"gpu": row["gpu"], "count": cards},
-               "engine": {"name": row["engine"], "options": options},
+               "engine": {"name": engine, "options": options},
                "workload": {"sequence_tokens": prompt + output, "concurrency": batch,
                             "lengths": {"kind": "fixed", "prompt": prompt, "output": output},
                             "arrivals": {"kind": "closed", "users": batch}}, "count": max(100, 20 * batch)}
-    if row["weights"]:
+    if row["weights"].startswith("mlx-"):
+        request["model"]["quantization_config"] = {"group_size": 64, "bits": int(row["weights"][4:])}
+    elif row["weights"]:
         request["weights"] = row["weights"]
     return request
 
 
 def speed_class(row):
     return f"{row['engine']}, {row['memory']}" + (", batch > 1" if int(row["batch"]) > 1 else "")
+
+
+def answered_class(row):
+    """The class for answers with the catalog's parameters. Its exchange between cards without peer access is fitted to the rows of several
+    cards, so that these are no test of it; and it knows no power limit."""
+    if row["tp_option"]:
+        return speed_class(row) + ", several cards, in sample"
+    return speed_class(row) + (", held below rated power" if row["held_to_w"] else "")
 
 
 def speed_case(row):
@@ -122,9 +134,10 @@ def speed_case(row):
 def step_time(planner):
     """Time between tokens of the measured batch, simulated as a closed loop of equal requests, with the catalog's parameters."""
     groups = {}
-    rows = table("decode_speed.tsv")
+    rows = [r for r in table("decode_speed.tsv") if r["engine"] != "mlx"]
     for row, answer in zip(rows, planner.ask([speed_request(r) for r in rows])):
-        figure = groups.setdefault(speed_class(row), Figure("workload", f"time between tokens: {speed_class(row)}", "", ()))
+        group = answered_class(row)
+        figure = groups.setdefault(group, Figure("workload", f"time between tokens: {group}", "", ()))
         seconds = value(answer, "simulate", "inter_token_seconds", "p50")
         figure.add(speed_case(row), seconds and seconds * 1000, Quantity(1000 * int(row["batch"]) / float(row["tokens_per_second"]), 0.0),
                    why=refused(answer) or "")

@@ -265,6 +265,7 @@ Result<Assessment> assess_sglang(const Question& q) {
     a.deciders[name] = "cards";
   }
   a.deciders["kv_cache_dtype"] = "model";
+  if (s.data > 1) a.effective.set("dp_size", json::Value(s.data));
   Options line = q.settings.options;
   if (s.tensor_assumed) line.set("tp_size", json::Value(s.tensor));
   if (s.context_from_workload) line.set("context_length", json::Value(s.context));
