@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <string>
 
 #include "base/text.h"
 #include "verify/anchors.h"
+#include "verify/derived.h"
 #include "verify/log_config.h"
 #include "verify/prefix.h"
 
@@ -29,12 +32,26 @@ struct Index {
   std::vector<bool> dull;              // by word: only decoys, which a busy server prints for hours
   Anchors anchors;
 
+  // An anchor with quotes, as a log inside of JSON has it: such a line is found by it, then
+  // unwrapped and read by the plain one.
+  static std::string_view escaped(std::string_view anchor) {
+    static std::deque<std::string> kept;
+    std::string text;
+    for (const char c : anchor) {
+      if (c == '"') text += '\\';
+      text += c;
+    }
+    return kept.emplace_back(std::move(text));
+  }
+
   static std::vector<std::string_view> collect() {
     std::vector<std::string_view> words;
     for (const Table& table : tables()) {
       for (const Template& row : table.rows) {
         const std::string_view anchor = anchor_of(row.pattern);
-        if (std::find(words.begin(), words.end(), anchor) == words.end()) words.push_back(anchor);
+        if (std::find(words.begin(), words.end(), anchor) != words.end()) continue;
+        words.push_back(anchor);
+        if (contains(anchor, "\"")) words.push_back(escaped(anchor));
       }
     }
     return words;
@@ -53,7 +70,8 @@ struct Index {
           }
         }
       }
-      dull.push_back(std::all_of(rows[w].begin(), rows[w].end(),
+      dull.push_back(!rows[w].empty() &&
+                     std::all_of(rows[w].begin(), rows[w].end(),
                                  [](const Row& row) { return row.row->tells == Tells::decoy; }));
     }
   }
@@ -188,7 +206,8 @@ void LogReader::State::clean_record(std::string_view clean, int64_t number) {
         matched = true;
         break;
       }
-      if (row.row->wraps && open == nullptr) open = &row;
+      const bool goes_on = row.row->wraps || breaks_off(row.row->pattern, clean, hit.at);
+      if (goes_on && open == nullptr) open = &row;
     }
     if (open != nullptr) {
       joining = std::string(clean);
@@ -217,8 +236,9 @@ void LogReader::State::go_on(std::string_view raw) {
                                   [&](const Row& r) { return r.row == joining_row.row; });
     if (!same) continue;
     for (const Row& row : rows) {
-      if (!row.row->wraps || !match(row.row->pattern, joining, joining_at, captures)) continue;
-      if (captures.size() <= joining_best) break;
+      const bool may = row.row->wraps || row.row == joining_row.row;
+      if (!may || !match(row.row->pattern, joining, joining_at, captures)) continue;
+      if (captures.size() <= joining_best && row.row->wraps) break;
       joining_best = captures.size();
       const bool failure = row.row->tells == Tells::failure;
       if (failure && log.failures.size() > joining_failures) log.failures.resize(joining_failures);
@@ -378,6 +398,7 @@ void LogReader::finish() {
     s.pending.clear();
   }
   s.log.lines = s.counted_lines;
+  derive_terms(s.log);
   complete_config(s.log, s.log.config);
 }
 

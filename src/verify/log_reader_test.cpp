@@ -107,6 +107,64 @@ TEST(LogReader, LongLinesAndRubbishAreReadOver) {
   EXPECT_EQ(reader.log().lines, 2);
 }
 
+TEST(LogReader, SumsAreTakenApart) {
+  // Since 0.24: weights and what is outside of torch as one, the graph estimate in the activations.
+  const Log log = read_log(
+      "INFO [a.py:1] Model loading took 51.1 GiB memory and 9.1 seconds\n"
+      "INFO [a.py:1] Estimated CUDA graph memory: 1.55 GiB total\n"
+      "INFO [a.py:1] Free memory on device (79.50/80.00 GiB) on startup. Desired GPU memory "
+      "utilization "
+      "is (0.92, 73.60 GiB). Actual usage is 51.66 GiB for consumed memory (weights + non-torch), "
+      "2.40 "
+      "GiB for peak activation, and 0.71 GiB for CUDAGraph memory.\n");
+  EXPECT_NEAR(value(log, "non_torch"), 0.56 * kG, 1);
+  EXPECT_NEAR(value(log, "activation"), 0.85 * kG, 1);
+  EXPECT_NEAR(value(log, "activation_with_graphs"), 2.40 * kG, 1);
+}
+
+TEST(LogReader, SumsStayWholeWhereAPartIsNotPrinted) {
+  const Log log = read_log(
+      "INFO [a.py:1] Free memory on device (79.50/80.00 GiB) on startup. Desired GPU memory "
+      "utilization "
+      "is (0.92, 73.60 GiB). Actual usage is 51.66 GiB for consumed memory (weights + non-torch), "
+      "2.40 "
+      "GiB for peak activation, and 0.71 GiB for CUDAGraph memory.\n");
+  EXPECT_EQ(log.one("non_torch"), nullptr);
+  EXPECT_NEAR(value(log, "activation"), 2.40 * kG, 1);
+}
+
+TEST(LogReader, RecordsFoldedByANarrowWindow) {
+  const Log log = read_log(
+      "> INFO 05-17 10:11:12 [gpu_model_runner.py:1234] Model loading took 67.7200 GiB\n"
+      "> memory and 12.345678 seconds\n"
+      "> llama_kv_cache: size = 512.00 MiB ( 4096\n"
+      "> cells,  32 layers,  1/1 seqs), K (f16): 256.00 MiB, V (f16): 256.00 MiB\n");
+  EXPECT_NEAR(value(log, "weights"), 67.72 * kG, 1);
+  EXPECT_EQ(value(log, "kv_cells"), 4096);
+  // What follows is a record of its own, not the rest of one.
+  const Log apart = read_log(
+      "INFO [a.py:1] Available KV cache memory:\n"
+      "INFO [a.py:1] GPU KV cache size: 1,024 tokens\n");
+  EXPECT_EQ(apart.one("available"), nullptr);
+  EXPECT_EQ(value(apart, "pool_tokens"), 1024);
+}
+
+TEST(LogReader, OllamaInsideOfJson) {
+  const Log log = read_log(
+      "{\"log\": \"time=2025-05-17T10:11:12Z level=INFO msg=\\\"offload to cuda\\\" "
+      "layers.model=49 "
+      "layers.offload=37 memory.required.full=\\\"14.9 GiB\\\" memory.graph.full=\\\"1.3 "
+      "GiB\\\"\\n\", "
+      "\"stream\": \"stderr\"}\n"
+      "{\"log\":\"level=INFO msg=\\\"kv cache\\\" device=CUDA0 size=\\\"1.9 "
+      "GiB\\\"\\n\",\"stream\":\"stderr\"}\n");
+  EXPECT_EQ(log.config.engine, "ollama");
+  EXPECT_NEAR(value(log, "estimate_full"), 14.9 * kG, 1);
+  EXPECT_NEAR(value(log, "estimate_graph"), 1.3 * kG, 1);
+  EXPECT_NEAR(value(log, "kv_buffer"), 1.9 * kG, 1);
+  EXPECT_EQ(value(log, "layers_offloaded"), 37);
+}
+
 TEST(LogReader, DecoysSayNothing) {
   const Log log = read_log(
       "INFO Engine 000: Avg prompt throughput: 1 tokens/s, GPU KV cache usage: 93.1%, Prefix cache "

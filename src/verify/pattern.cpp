@@ -125,13 +125,14 @@ class Matcher {
       }
       if (c == ' ') {
         if (at < line_.size() && !is_blank(line_[at])) return std::nullopt;
-        if (at >= line_.size() && p.size() > 1) return std::nullopt;
+        if (at >= line_.size() && p.size() > 1) return broken_off();
         at = skip_blanks(line_, at);
       } else if (c == '~') {
         at = skip_blanks(line_, at);
       } else {
         if (c == '\\' && p.size() > 1) p.remove_prefix(1);
-        if (at >= line_.size() || line_[at] != p.front()) return std::nullopt;
+        if (at >= line_.size()) return broken_off();
+        if (line_[at] != p.front()) return std::nullopt;
         ++at;
       }
       p.remove_prefix(1);
@@ -139,7 +140,15 @@ class Matcher {
     return at;
   }
 
+  // Did the line end where the pattern wanted more?
+  bool ended() const { return ended_; }
+
  private:
+  std::nullopt_t broken_off() {
+    ended_ = true;
+    return std::nullopt;
+  }
+
   std::optional<size_t> value(std::string_view p, size_t at, int depth) {
     const size_t close = p.find('}');
     const size_t colon = p.find(':');
@@ -158,6 +167,7 @@ class Matcher {
       capture.text = line_.substr(begin, end - begin);
     } else if (kind == "n" || kind == "x" || kind == "gib" || kind == "mib") {
       int decimals = 0;
+      if (at >= line_.size()) return broken_off();
       if (!read_number(line_.substr(at), capture.value, decimals, used)) return std::nullopt;
       if (kind == "n" && decimals > 0) return std::nullopt;
       capture.rounding = decimals > 0 ? power_of_ten(decimals) / 2 : 0;
@@ -169,13 +179,21 @@ class Matcher {
         capture.unit = Unit::bytes;
       }
     } else if (kind == "size") {
-      if (!read_size(line_.substr(at), capture, used)) return std::nullopt;
+      if (!read_size(line_.substr(at), capture, used)) {
+        // A number whose unit stands on the next line, or none yet.
+        int decimals = 0;
+        double number = 0;
+        if (at < line_.size() && !read_number(line_.substr(at), number, decimals, used)) {
+          return std::nullopt;
+        }
+        return skip_blanks(line_, at + used) >= line_.size() ? broken_off() : std::nullopt;
+      }
     } else if (kind == "w") {
       while (at + used < line_.size() && !is_blank(line_[at + used]) &&
              std::string_view(",)\"'").find(line_[at + used]) == std::string_view::npos) {
         ++used;
       }
-      if (used == 0) return std::nullopt;
+      if (used == 0) return at >= line_.size() ? broken_off() : std::nullopt;
     } else if (kind == "r") {
       used = std::min(line_.find('\n', at), line_.size()) - at;
     } else {  // "t": the shortest text behind which the rest matches
@@ -198,6 +216,7 @@ class Matcher {
   size_t start_;
   std::vector<Capture>& out_;
   int steps_ = 0;
+  bool ended_ = false;
 };
 
 // What stands before the anchor in a pattern: "{name:b}" or nothing.
@@ -223,6 +242,13 @@ bool match(std::string_view pattern, std::string_view line, size_t at, std::vect
   const bool found = matcher.run(pattern, at).has_value();
   if (!found) out.clear();
   return found;
+}
+
+bool breaks_off(std::string_view pattern, std::string_view line, size_t at) {
+  if (contains(pattern, ":t}")) return false;
+  std::vector<Capture> none;
+  Matcher matcher(line, at, none);
+  return !matcher.run(pattern, at).has_value() && matcher.ended();
 }
 
 bool read_size(std::string_view text, Capture& out, size_t& used) {

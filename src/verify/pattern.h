@@ -40,6 +40,10 @@ std::string_view anchor_of(std::string_view pattern);
 // Bounded in time: lines are cut at a few hundred kilobytes, alternatives are tried once each.
 bool match(std::string_view pattern, std::string_view line, size_t at, std::vector<Capture>& out);
 
+// No match, but only because the line ended too early: the rest may stand on the next one. Never of
+// patterns with free text in them, which would reach over records.
+bool breaks_off(std::string_view pattern, std::string_view line, size_t at);
+
 // A number with its unit at the start of the text; false when there is none. `used`: characters.
 bool read_size(std::string_view text, Capture& out, size_t& used);
 

@@ -300,6 +300,24 @@ std::optional<PostMortem> post_mortem(const Log& log) {
   return m;
 }
 
+namespace {
+
+// A refusal for want of state blocks prints how many there are: the cache holds them in proportion.
+std::optional<double> cache_of_state_blocks(const Log& log, const plan::Plan& plan) {
+  for (const Failure& f : log.failures) {
+    if (!f.has("state_blocks")) continue;
+    for (const engines::Requirement& r : plan.assessment.requirements) {
+      const auto planned = double(r.available.likely.count());
+      if (r.what != "state_slots" || planned <= 0) continue;
+      return double(plan.assessment.kv.available.likely.count()) * f.number("state_blocks") /
+             planned;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::shared_ptr<const engines::Calibration> own_terms(const Log& log, const plan::Plan& plan) {
   engines::Calibration own;
   double explained = 0;
@@ -325,6 +343,12 @@ std::shared_ptr<const engines::Calibration> own_terms(const Log& log, const plan
   double available = 0;
   bool known = cache != nullptr;
   if (cache != nullptr) available = cache->last;
+  if (!known) {
+    if (const auto found = cache_of_state_blocks(log, plan)) {
+      available = *found;
+      known = true;
+    }
+  }
   for (const Failure& f : log.failures) {
     if (f.has("available_refused") && f.number("available_refused") > 0 && !known) {
       available = f.number("available_refused");

@@ -36,12 +36,15 @@ size_t escape_length(std::string_view s) {
 
 // The text of {"log":"…","stream":…} or of a Docker event, unescaped; empty when it is none.
 std::string unwrap_json(std::string_view s) {
-  for (const std::string_view key :
-       {"\"log\":\"", "\"message\":\"", "\"MESSAGE\":\"", "\"msg\":\""}) {
+  for (const std::string_view key : {"\"log\"", "\"message\"", "\"MESSAGE\"", "\"msg\""}) {
     const size_t at = s.find(key);
     if (at == std::string_view::npos) continue;
+    // ":" and the opening quote, with blanks around them where the writer puts some.
+    size_t from = at + key.size();
+    while (from < s.size() && (s[from] == ' ' || s[from] == ':')) ++from;
+    if (from >= s.size() || s[from] != '"') continue;
     std::string text;
-    for (size_t i = at + key.size(); i < s.size() && s[i] != '"'; ++i) {
+    for (size_t i = from + 1; i < s.size() && s[i] != '"'; ++i) {
       if (s[i] != '\\' || i + 1 >= s.size()) {
         text += s[i];
         continue;
@@ -83,7 +86,7 @@ std::string clean_line(std::string_view raw) {
   std::string out;
   const std::string_view body = trim(raw);
   const size_t brace = body.find('{');
-  if (brace != std::string_view::npos && ends_with(body, "}") && contains(body, "\":\"")) {
+  if (brace != std::string_view::npos && ends_with(body, "}") && contains(body, "\":")) {
     const std::string text = unwrap_json(body.substr(brace));
     if (!text.empty()) {
       without_colours(text, out);

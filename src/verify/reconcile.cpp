@@ -58,7 +58,7 @@ Budget budget_of(const Log& log) {
   if (view.of("peak_torch") != nullptr) {
     b.complete = add("peak_torch") && add("non_torch");
   } else if (view.of("consumed") != nullptr) {
-    b.complete = add("consumed") && add("activation");
+    b.complete = add("consumed") && add("activation_with_graphs");
   } else {
     const bool weights = add("weights_in_profile") || add("weights");
     b.complete = weights && add("activation") && add("non_torch");
@@ -216,6 +216,12 @@ class Attributor {
     if (const Row* graphs = find(out_.rows, "graphs_estimated")) {
       left += graphs->difference;
       slack += tolerance(graphs->logged.rounding, graphs->logged.value);
+    } else if (const Reading* charged = log_.one("graphs_estimated")) {
+      left += charged->last;
+      slack += charged->rounding;
+      add(Component::graphs, charged->last, charged->last > kWorthSaying,
+          "CUDA graphs: " + gib(charged->last) +
+              " charged to the budget, where none were expected");
     }
     // Another share or another card than planned.
     const Reading* logged_budget = log_.one("budget");

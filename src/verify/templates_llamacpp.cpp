@@ -38,11 +38,17 @@ constexpr std::array kLlamacpp = {
     Template{"print_info: n_layer~= {layers:n}"},
     Template{"print_info: n_ctx_train~= {train_context:n}"},
     Template{"offloaded {layers_offloaded:n}/{layers_total:n} layers to GPU", kValues, P::load},
-    Template{"{device:b} model buffer size = {model_buffer:size}", kValues, P::load},
-    Template{"llm_load_tensors: {device:w} buffer size = {model_buffer:size}", kValues, P::load},
-    Template{"mem required~= {host_required:size}", kValues, P::load},
+    Template{"{device:b} model buffer size~= {model_buffer:size}", kValues, P::load},
+    Template{"llm_load_tensors: {device:w} buffer size~= {model_buffer:size}", kValues, P::load},
+    Template{"mem required~= {host_required:size}( \\(+ {state:size} per state\\))?", kValues,
+             P::load},
     Template{"VRAM used: {vram_used:size}", kValues, P::load},
-    Template{"total VRAM used: {vram_used:size}", kValues, P::sizing},
+    Template{"total VRAM used: {vram_used:size}( \\(model: {vram_model:size}, context: "
+             "{vram_context:size}\\))?",
+             kValues, P::sizing, "", "", "b1800"},
+    Template{"allocating batch_size x {:t} = {scratch:size} VRAM for the scratch buffer", kValues,
+             P::load, "", "", "b1400"},
+    Template{"VRAM scratch buffer: {scratch:size}", kValues, P::sizing, "", "b1400", "b1800"},
     Template{"has unused tensor {:w} \\(size = {unused_tensor:size}\\) -- ignoring"},
 
     // The context
@@ -73,32 +79,38 @@ constexpr std::array kLlamacpp = {
 
     // Caches
     Template{"kv_size = {:n}, offload = {:n}, type_k = '{type_k:t}', type_v = '{type_v:t}'"},
-    Template{"{device:b} KV buffer size = {kv_buffer:size}", kValues, P::capture},
-    Template{"KV self size~= {kv_total:size}(, K \\({type_k:t}\\): {k_memory:size}, V "
-             "\\({type_v:t}\\): {v_memory:size})?",
+    Template{"{device:b} KV buffer size~= {kv_buffer:size}", kValues, P::capture},
+    Template{"KV self size~= {kv_total:size}(, K \\({type_k:w}\\): {k_memory:size}, V "
+             "\\({type_v:w}\\): {v_memory:size})?",
              kValues, P::capture, "", "", "b5400"},
     Template{"kv self size~= {kv_total:size}", kValues, P::capture, "", "", "b1500"},
+    Template{"VRAM kv self = {kv_total:size}", kValues, P::capture, "", "b1400", "b1800"},
     Template{"llama_kv_cache_iswa: creating {cache:t} KV cache, size = {cache_cells:n} cells"},
     Template{"llama_kv_cache_unified_iswa: creating {cache:t} KV cache, size = {cache_cells:n} "
              "cells"},
     Template{"llama_kv_cache_dsa: creating {cache:t} cache, size = {cache_cells:n} cells"},
     Template{"llama_kv_cache: size~= {kv_size:size}~\\(~{kv_cells:n} cells, {kv_layers:n} layers, "
-             "{kv_sequences:n}/{kv_streams:n} seqs\\), K \\({type_k:t}\\): {k_memory:size}, V "
-             "\\({type_v:t}\\): {v_memory:size}",
+             "{kv_sequences:n}/{kv_streams:n} seqs\\), K \\({type_k:w}\\): {k_memory:size}, V "
+             "\\({type_v:w}\\): {v_memory:size}",
              kValues, P::capture},
     Template{"llama_kv_cache_unified: size~= {kv_size:size}~\\(~{kv_cells:n} cells, {kv_layers:n} "
-             "layers,{:t} seqs\\), K \\({type_k:t}\\): {k_memory:size}, V \\({type_v:t}\\): "
+             "layers,~{kv_sequences:n}(/{:n})? seqs\\), K \\({type_k:w}\\): {k_memory:size}, V "
+             "\\({type_v:w}\\): "
              "{v_memory:size}",
              kValues, P::capture},
-    Template{"{device:b} RS buffer size = {rs_buffer:size}", kValues, P::capture},
+    Template{"{device:b} RS buffer size~= {rs_buffer:size}", kValues, P::capture},
+    Template{"llama_memory_recurrent: size~= {rs_size:size}~\\(~{rs_cells:n} cells, {rs_layers:n} "
+             "layers, {rs_sequences:n} seqs(~{rs_per_sequence:n} rs_seq)?\\), R \\({:w}\\): "
+             "{rs_r:size}, S \\({:w}\\): {rs_s:size}",
+             kValues, P::capture},
     Template{"llama_memory_recurrent: size~= {rs_size:size}~\\(~{rs_cells:n} cells, {rs_layers:n} "
              "layers, {rs_sequences:n} seqs",
              kValues, P::capture},
-    Template{"{device:b} DeepSeek4 compressed KV buffer size = {compressed_buffer:size}", kValues,
+    Template{"{device:b} DeepSeek4 compressed KV buffer size~= {compressed_buffer:size}", kValues,
              P::capture},
 
     // Compute and output
-    Template{"{device:b} compute buffer size = {compute_buffer:size}", kValues, P::warmup},
+    Template{"{device:b} compute buffer size~= {compute_buffer:size}", kValues, P::warmup},
     Template{"{device:b} compute buffer size is {:size}, matches expectation of {:size}",
              Tells::decoy},
     Template{"{device:b} compute buffer size is {compute_at_exit:size}, does not match expectation "
@@ -106,8 +118,8 @@ constexpr std::array kLlamacpp = {
     Template{"{device:b} compute buffer size of {compute_at_exit:size}, does not match expectation "
              "of {:size}"},
     Template{"compute buffer total size~= {compute_total:size}", kValues, P::warmup},
-    Template{"{device:b} output buffer size = {output_buffer:size}", kValues, P::sizing},
-    Template{"{device:b} input buffer size = {input_buffer:size}", kValues, P::sizing},
+    Template{"{device:b} output buffer size~= {output_buffer:size}", kValues, P::sizing},
+    Template{"{device:b} input buffer size~= {input_buffer:size}", kValues, P::sizing},
     Template{"graph nodes~= {graph_nodes:n}"},
     Template{"graph splits~= {graph_splits:n}"},
     Template{"pipeline parallelism enabled \\(n_copies={pipeline_copies:n}\\)"},
@@ -119,6 +131,9 @@ constexpr std::array kLlamacpp = {
              "{breakdown_free:mib} + \\({breakdown_self:mib} = {breakdown_model:mib} + "
              "{breakdown_context:mib} + {breakdown_compute:mib}\\) + {unaccounted:mib}",
              kValues, P::serve},
+    Template{"memory_breakdown_print: |~- Host | {host_self:mib} = {host_model:mib} + "
+             "{host_context:mib} + {host_compute:mib} |",
+             kValues, P::serve},
     Template{"projected to use {projected:mib} MiB of device memory vs. {projected_free:mib} MiB "
              "of free "
              "device memory"},
@@ -128,7 +143,7 @@ constexpr std::array kLlamacpp = {
     Template{"context size reduced from {:n} to {fitted_ctx:n}"},
     Template{"estimated memory usage of MTP context is {draft_context:size}"},
     Template{"memory usage of mmproj is {projector:size}"},
-    Template{"clip_model_load: params backend buffer size = {projector_weights:size}"},
+    Template{"clip_model_load: params backend buffer size~= {projector_weights:size}"},
     Template{"prompt cache is enabled, size limit: {prompt_cache_limit:size}"},
     Template{"server is listening on", kValues, P::serve},
     Template{"main: model loaded", kValues, P::serve},
@@ -159,6 +174,21 @@ constexpr std::array kOllama = {
     Template{"offload to {library:w}{:t}layers.requested={:n}", kConfig, P::load, "ollama_offload"},
     Template{"msg=\"offload to {library:w}\"", kConfig, P::load, "ollama_offload"},
     Template{"msg=offload library={library:w}", kConfig, P::load, "ollama_offload"},
+    // The estimate before a load, of Ollama's own runner (to 0.13).
+    Template{"memory.required.full=\"{estimate_full:size}", kValues, P::load},
+    Template{"memory.required.partial=\"{estimate_partial:size}", kValues, P::load},
+    Template{"memory.required.kv=\"{estimate_cache:size}", kValues, P::load},
+    Template{"memory.weights.total=\"{estimate_weights:size}", kValues, P::load},
+    Template{"memory.weights.repeating=\"{estimate_layers:size}", kValues, P::load},
+    Template{"memory.weights.nonrepeating=\"{estimate_output:size}", kValues, P::load},
+    Template{"memory.graph.full=\"{estimate_graph:size}", kValues, P::load},
+    Template{"memory.graph.partial=\"{estimate_graph_partial:size}", kValues, P::load},
+    Template{"projector.weights=\"{projector_weights:size}", kValues, P::load},
+    Template{"projector.graph=\"{projector_graph:size}", kValues, P::load},
+    Template{"layers.model={layers_total:n}", kValues, P::load},
+    Template{"layers.offload={layers_offloaded:n}", kValues, P::load},
+    Template{"msg=\"gpu memory\" id={:w} library={library:w} available=\"{:size}\" "
+             "free=\"{free_at_start:size}\" minimum=\"{:size}\" overhead=\"{:size}\""},
     Template{"msg=\"model weights\" {:t}device={device:w} size=\"{model_buffer:size}\"", kValues,
              P::load},
     Template{"msg=\"model weights\" buffer={device:w} size=\"{model_buffer:size}\"", kValues,
@@ -170,8 +200,6 @@ constexpr std::array kOllama = {
              "size=\"{compute_buffer:size}\"",
              kValues, P::warmup},
     Template{"msg=\"total memory\" size=\"{total_memory:size}\"", kValues, P::warmup},
-    Template{"msg=\"offloaded {layers_offloaded:n}/{layers_total:n} layers to GPU\"", kValues,
-             P::load},
     Template{"msg=load request=\"\\{", kConfig, P::load, "ollama_load"},
     Template{"msg=\"starting llama server\" cmd=\"", kConfig, P::load, "ollama_command"},
     Template{"msg=\"starting runner\" cmd=\"", kConfig, P::load, "ollama_command"},

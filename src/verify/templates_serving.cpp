@@ -14,9 +14,11 @@ constexpr Tells kConfig = Tells::config, kFailure = Tells::failure, kValues = Te
 constexpr std::array kSglang = {
     Template{"server_args=ServerArgs\\(", kConfig, P::start, "sglang_args"},
     Template{"server_args=\\{", kConfig, P::start, "sglang_args"},
+    Template{"Init torch distributed ends.{:t}mem usage={context:size}", kValues, P::load},
     Template{"Load weight begin.( avail mem={before_loading:size})?", kValues, P::load},
-    Template{"Load weight end.{:t} avail mem={after_loading:size}(, mem usage={weights:size})?",
-             kValues, P::sizing},
+    Template{"Load weight end.{:t} avail mem={after_loading:size}, mem usage={weights:size}",
+             kValues, P::sizing, "", "0.4.3", "", true},
+    Template{"Load weight end.{:t} avail mem={after_loading:size}", kValues, P::sizing},
     Template{"Memory profiling: available_gpu_memory={available:size}", kValues, P::sizing},
     Template{"memory calculation: bytes_per_full_token={bytes_per_token:x}, "
              "available_bytes={available:size}, full_token={full_tokens:n}",
@@ -115,6 +117,8 @@ constexpr std::array kTrtllm = {
         "{non_torch:size}"},
     Template{"Estimated max memory in KV cache : {available:size}", kValues, P::sizing},
     Template{"device quota set to {pool_memory:size}", kValues, P::sizing, "", "1.2", ""},
+    Template{"kv size per token is {bytes_per_token:n} byte", kValues, P::sizing, "", "1.2", ""},
+    Template{"host cache quota set to {host_cache:size}", kValues, P::sizing, "", "1.2", ""},
     Template{
         "Attention window size {:n} exceeds upper bound {:n} for available blocks. Reducing to "
         "{window_reduced:n}"},

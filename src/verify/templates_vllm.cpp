@@ -119,8 +119,8 @@ constexpr std::array kRows = {
     Template{
         "Free memory on device (cuda:{:n} )?\\({free_at_start:gib}/{total:gib} GiB\\) on startup. "
         "Desired GPU memory utilization is \\({utilisation:x}, {budget:size}\\). Actual usage "
-        "is {consumed:size} for consumed memory \\(weights + non-torch\\), {activation:size} "
-        "for peak activation, and {graphs:size} for CUDAGraph memory."
+        "is {consumed:size} for consumed memory \\(weights + non-torch\\), "
+        "{activation_with_graphs:size} for peak activation, and {graphs:size} for CUDAGraph memory."
         "({:t}Current kv cache memory in use is {cache_in_use:size})?",
         kValues, P::serve, "usage", "0.24", "", true},
     Template{"init engine \\(profile, create kv cache, warmup model\\) took", kValues, P::serve},

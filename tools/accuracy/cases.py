@@ -65,6 +65,11 @@ class Case:
     def printed(self, name):
         return quantity(self.measured.get(name))
 
+    @property
+    def dated(self):
+        """Is the release that of the run's day, because the source names none?"""
+        return self.version is None or "taken from the date" in self.comment
+
 
 class Causes:
     """Named causes of misses, keyed by source and model (tests/measured/causes.json)."""
@@ -77,7 +82,8 @@ class Causes:
 
     def about(self, case):
         for entry in self.entries:
-            same = entry["source"] == case.source and entry["model"] == case.model
+            # "owner/repository path" and "owner/repository:path" are one source.
+            same = entry["source"].replace(" ", ":") == case.source.replace(" ", ":") and entry["model"] == case.model
             if same and all(str(getattr(case, k)) == entry[k] for k in ("version", "gpu", "date") if k in entry):
                 yield entry
 

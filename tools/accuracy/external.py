@@ -56,10 +56,12 @@ MEASURED = {
     "needed_kv_gib": "needed_cache", "activation_peak_gib": "activation", "non_torch_gib": "outside_torch",
     "cuda_graph_gib": "graphs", "cuda_graph_estimated_gib": "graphs_estimated", "peak_gib": "peak",
     "sglang_avail_after_weights_gb": "after_loading", "avail_after_weights_gb": "after_loading",
-    "sglang_avail_before_gb": "before_loading",
+    "sglang_avail_before_gb": "before_loading", "consumed_gib": "consumed", "total_gpu_gib": "total", "budget_gib": "budget",
+    "free_at_start_gib": "free_at_start", "tried_gib": "tried", "free_gib": "free",
 }
 COUNTS = {"kv_tokens": "pool_tokens", "sglang_tokens": "pool_tokens", "gpu_blocks": "blocks",
-          "estimated_max_len": "estimated_length", "mamba_slots": "state_slots"}
+          "estimated_max_len": "estimated_length", "mamba_slots": "state_slots",
+          "mamba_cache_blocks": "state_blocks"}
 POOL_PARTS = ("sglang_k_gb", "sglang_v_gb", "kv_gb")
 
 

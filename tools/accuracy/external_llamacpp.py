@@ -312,9 +312,11 @@ def file_sizes(path, causes):
         # bartowski's files are made with an importance matrix, which moves types of some mixtures.
         matrix = "i1-" if "bartowski)" in row["model"] else ""
         printed = size if unit == "B" else f"{size!r} {unit}"
-        yield Case("file_size", "llama.cpp", None,
+        case = Case("file_size", "llama.cpp", None,
                    {"model": {"ref": FILES[row["model"]]}, "weights": matrix + row["quant"].upper(),
                     "engine": {"name": "llama.cpp", "options": {"ctx_size": 4096}},
                     "hardware": {"gpu": "none", "count": 1}},
                    {"file": printed}, source=row["source"], model=row["model"],
                    label=f'{row["model"]} {row["quant"]}', place=f"{os.path.basename(path)}:{number}")
+        case.causes = causes.of(case)
+        yield case

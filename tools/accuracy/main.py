@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import bounds, calibration, external, facts, llamacpp, published, report, serving, workload
+from . import bounds, calibration, external, facts, llamacpp, proof, published, report, serving, workload
 from .cases import ROOT, load_measured
 from .figures import Table
 from .planner import Planner
@@ -40,7 +40,8 @@ def main(argv):
         cases = [c for c in cases if re.search(args.only, f"{c.label} {c.model} {c.source}")]
     suites = {**facts.suites(planner, args.cases, args.facts), "published": lambda: published.suite(planner),
               **serving.suites(planner, cases),
-              **calibration.suites(planner, cases), **llamacpp.suites(planner, cases),
+              **calibration.suites(planner, cases), **proof.suites(planner, cases, args.cases),
+              **llamacpp.suites(planner, cases),
               **({} if args.cases else workload.suites(planner))}
     if args.list:
         print("\n".join(suites))

@@ -270,7 +270,8 @@ def table_markdown(table):
 
 
 SUITES = {"facts": "Models", "launch lines": "Launch lines", "vllm": "vLLM", "sglang": "SGLang",
-          "trtllm": "TensorRT-LLM", "llama.cpp dry run": "llama.cpp, its own dry runs",
+          "trtllm": "TensorRT-LLM",
+          "proof": "Verify: logs, faults, deaths and repairs", "llama.cpp dry run": "llama.cpp, its own dry runs",
           "llama.cpp logs": "llama.cpp, logs of real runs", "GGUF files": "Published GGUF files",
           "workload": "Loads: formulas beside simulation, step times beside published speeds"}
 

@@ -194,7 +194,7 @@ BackendProfile device_profile(const json::Value& profile, Backend backend, int i
   BackendProfile b;
   b.name = std::string(names.prefix) + format_integer(index);
   b.alignment = std::max<int64_t>(1, number(entry, "alignment", 32));
-  b.largest_buffer = number(entry, "largest_buffer", 0);
+  if (rules.splits_large_buffers) b.largest_buffer = number(entry, "largest_buffer", 0);
   b.events = flag(entry, "events");
   b.host_pinned = flag(entry, "host_pinned");
   b.compute_capability = compute_capability;

@@ -38,6 +38,7 @@ Result<Rules> rules_for(const json::Value& profile, int build) {
   rules.cuda_copies_in_buffer = since("cuda_copies_in_buffer");
   rules.vulkan_reorders = since("vulkan_reorders");
   rules.vulkan_events = since("vulkan_events");
+  rules.splits_large_buffers = since("splits_large_buffers");
   rules.metal_extras = since("metal_extras");
   rules.flash_auto = since("flash_auto");
   rules.auto_slots = since("auto_slots");

@@ -40,7 +40,8 @@ struct Rules {
   bool cuda_copies_in_buffer = true;  // f16 copies of K and V are part of the op
   bool vulkan_reorders = true;
   bool vulkan_events = true;
-  bool metal_extras = true;  // extra bytes, reordering and op offload on Metal
+  bool splits_large_buffers = true;  // by the backend's largest buffer; before: one buffer, whole
+  bool metal_extras = true;          // extra bytes, reordering and op offload on Metal
 };
 
 // Rules of one build out of the engine's profile ("rules": {"fused_glu": 5776, …}: the first build

@@ -90,7 +90,7 @@ void Finder::share() {
   if (up && percent - now < kShareStepPercent) return;
   LeverCandidate& c =
       add("gpu_memory_utilization", kUtilisation,
-          std::string(up ? "give" : "ask for only") + " vLLM " + std::to_string(percent) +
+          std::string("give vLLM ") + (up ? "" : "only ") + std::to_string(percent) +
               " % of the card" + (up ? "" : ", which is free"),
           "--gpu-memory-utilization " + format_number(share),
           up ? "less room for other processes on the card" : "a smaller cache");
