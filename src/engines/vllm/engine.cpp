@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engines/launch_command.h"
+#include "engines/rank_memo.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
 #include "engines/vllm/ledger_rows.h"
@@ -102,6 +103,7 @@ Result<Assessment> assess_vllm(const Question& q) {
   a.requirements = requirements(q, b, budget);
   a.kv = kv_facts(b, budget);
   answer_capacity(q, b, budget, a);
+  if (q.detail != Detail::full) return a;
   a.log = log_lines(b, budget);
   a.effective = effective_options(b, budget);
   a.command = command_of(q, b, budget);
@@ -125,6 +127,7 @@ class VllmEngine final : public Engine {
   Result<Assessment> assess(const Question& question) const override {
     return vllm::assess_vllm(question);
   }
+  std::unique_ptr<Memo> new_memo() const override { return std::make_unique<RankMemo>(); }
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return vllm::lever_candidates(question);
   }

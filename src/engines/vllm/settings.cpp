@@ -314,8 +314,10 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_adapters(reader, given));
   TRY(read_speculation(reader, question, given));
   TRY(read_environment(question.settings.env, given));
-  TRY_ASSIGN(const auto profile, catalog::find_shared(catalog::Kind::engine, "vllm"));
-  warn_unknown_options(question.settings.options, *profile, "vLLM", notes, kProgramOption);
+  if (question.detail == Detail::full) {
+    TRY_ASSIGN(const auto profile, catalog::find_shared(catalog::Kind::engine, "vllm"));
+    warn_unknown_options(question.settings.options, *profile, "vLLM", notes, kProgramOption);
+  }
   return given;
 }
 
