@@ -28,12 +28,14 @@ struct RankLayout {
   int64_t spare_experts = 0;  // redundant experts of a load balancer
   int64_t first_layer = 0, end_layer = 0;  // layers of this stage
   bool first_stage = true, last_stage = true;
+  friend bool operator==(const RankLayout&, const RankLayout&) = default;
 };
 
 // Multiples to which a kernel pads the expert matrices of one rank; 1 = none.
 struct ExpertPadding {
   int64_t hidden_in = 1, hidden_out = 1;
   int64_t width_in = 1, width_out = 1;
+  friend bool operator==(const ExpertPadding&, const ExpertPadding&) = default;
 };
 
 struct LoadRules {
@@ -51,6 +53,7 @@ struct LoadRules {
   bool value_copies = true;     // K and V matrices where a layer shares its cache or its K
   bool second_scales = false;   // NVFP4 block scales stay beside their swizzled copy
   int64_t lora_slots = 0, lora_rank = 0;
+  friend bool operator==(const LoadRules&, const LoadRules&) = default;
 };
 
 enum class WeightItem {

@@ -34,6 +34,30 @@ void mark_pareto(std::vector<GpuChoice>& choices) {
   }
 }
 
+// A layout further down the engine's list has to serve this much more to be offered beside the
+// first: for a few users more nobody takes a pipeline's waits or whole copies of a model.
+constexpr int64_t kWorthPercent = 10;
+
+// Of one kind and number of cards: the first layout that fits, for layouts come best first, and the
+// one that serves the most users, where that is worth it.
+class Best {
+ public:
+  void take(GpuChoice choice) {
+    if (!first_) {
+      first_ = std::move(choice);
+    } else if (choice.users > (most_ ? most_->users : first_->users)) {
+      if (choice.users * 100 >= first_->users * (100 + kWorthPercent)) most_ = std::move(choice);
+    }
+  }
+  void give(std::vector<GpuChoice>& choices) {
+    if (first_) choices.push_back(std::move(*first_));
+    if (most_) choices.push_back(std::move(*most_));
+  }
+
+ private:
+  std::optional<GpuChoice> first_, most_;
+};
+
 }  // namespace
 
 Resolved with_choice(const Resolved& resolved, const GpuChoice& choice) {
@@ -54,6 +78,7 @@ Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& op
     const int most = std::min(options.max_count, gpu.max_per_node > 0 ? gpu.max_per_node : 1);
     for (int count = 1; count <= most; count *= 2) {
       const Resolved sized = with_cards(resolved, gpu, count, {});
+      Best best;
       for (const engines::Layout& layout : resolved.engine->layouts(sized.question(), count)) {
         const auto plan =
             sketch_plan(with_cards(resolved, gpu, count, layout), engines::Detail::lever);
@@ -67,17 +92,18 @@ Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& op
         choice.users = plan->assessment.users;
         choice.taken = taken_on_fullest(plan->assessment);
         choice.free = gpu.total - choice.taken;
-        choice.price = prices.cheapest(gpu.id, count);
         const Outcome outcome = choice.verdict.outcome;
         if (outcome == Outcome::fits || (options.include_tight && outcome == Outcome::tight)) {
-          search.choices.push_back(std::move(choice));
-          break;  // layouts come best first
+          choice.price = prices.cheapest(gpu.id, count);
+          best.take(std::move(choice));
+          continue;
         }
         const bool nearer = !search.nearest || choice.verdict.shortfall.count() == 0 ||
                             (choice.verdict.shortfall < search.nearest->verdict.shortfall &&
                              search.nearest->verdict.shortfall.count() > 0);
         if (outcome != Outcome::refuses_to_start && nearer) search.nearest = std::move(choice);
       }
+      best.give(search.choices);
     }
   }
   mark_pareto(search.choices);

@@ -22,6 +22,17 @@ std::string dollars(const Value& choice) {
              : std::string("-");
 }
 
+// What `plan` takes to plan a choice.
+std::string flags_of(const Value& choice) {
+  std::string flags = "--gpu " + text(choice, "gpu");
+  const int64_t count = integer(choice, "count");
+  if (count > 1) flags += " --count " + format_integer(count);
+  for (const json::Member& option : member(choice, "options").as_object()) {
+    flags += " --option " + option.key + "=" + json::dump(option.value);
+  }
+  return flags;
+}
+
 // What a million answer tokens cost; "~" by formula alone.
 std::string million(const Value& choice) {
   if (choice.find("usd_per_million_output_tokens") == nullptr) return "-";
@@ -62,13 +73,21 @@ std::string gpus_text(const Value& answer, const Style& style) {
   columns.push_back({"offer", Align::left, 4});
   columns.push_back({"of", Align::left, 5});
   Table table(std::move(columns));
-  // The page shows everything; a terminal the front and what is close to it.
-  size_t shown = 0;
+  // The page shows everything; a terminal the whole front and the cheapest of the others.
   const size_t most = style.verbosity > 0 ? choices.size() : 25;
+  const auto on_front = [](const Value& choice) { return member(choice, "pareto").as_boolean(); };
+  const auto front = size_t(std::count_if(choices.begin(), choices.end(), on_front));
+  size_t others = most - std::min(most, front), left_out = 0;
   for (const Value& choice : choices) {
-    if (shown++ >= most) break;
+    if (!on_front(choice)) {
+      if (others == 0) {
+        ++left_out;
+        continue;
+      }
+      --others;
+    }
     std::vector<std::string> cells = {
-        (member(choice, "pareto").as_boolean() ? "* " : "  ") + text(choice, "gpu"),
+        (on_front(choice) ? "* " : "  ") + text(choice, "gpu"),
         format_integer(integer(choice, "count")),
         text(choice, "layout"),
         choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
@@ -82,6 +101,7 @@ std::string gpus_text(const Value& answer, const Style& style) {
   }
   out += "\n" + table.draw(style);
   out += "\n* no other choice costs less and serves as many users\n";
+  out += wrap("plan the first with: " + flags_of(choices.front()), style.width, 2) + "\n";
   if (costs) {
     out += wrap(
                "$/M tokens: per million answer tokens at the highest rate within the promise; ~ by "
@@ -89,10 +109,8 @@ std::string gpus_text(const Value& answer, const Style& style) {
                style.width, 2) +
            "\n";
   }
-  if (choices.size() > most) {
-    out +=
-        paint(style, Ink::dim, format_integer(int64_t(choices.size() - most)) + " more with -v") +
-        "\n";
+  if (left_out > 0) {
+    out += paint(style, Ink::dim, format_integer(int64_t(left_out)) + " more with -v") + "\n";
   }
   return out;
 }

@@ -152,7 +152,9 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
                      "' was taken as the newest.");
   }
   TRY_ASSIGN(s.rules, rules_for(*s.profile, version.build));
-  TRY(warn_of_options(q.settings.options, "llamacpp", "llama.cpp", s.notes));
+  if (q.detail == Detail::full) {
+    TRY(warn_of_options(q.settings.options, "llamacpp", "llama.cpp", s.notes));
+  }
   TRY_ASSIGN(s.file, model_file_of(q, s.rules));
   s.notes.append(s.file->notes);
   TRY_ASSIGN(s.request, read_request(q, s.shape(), s.rules, s.notes));

@@ -188,7 +188,9 @@ Result<Decided> decide(const Question& q) {
                  "Ollama before 0.31 ran its own engine with its own estimates; the figures are "
                  "those of llama.cpp with the same settings.");
   }
-  TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
+  if (q.detail == Detail::full) {
+    TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
+  }
   TRY(settle_context(q, d));
   const weights::GgufModel* gguf = q.weights->is_gguf() ? &*q.weights->gguf : nullptr;
   d.predicted = predicted_bytes(q, gguf, saturating_multiply(d.num_ctx, d.parallel));

@@ -215,7 +215,9 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(read_loading(o, q, s, notes));
   read_facts(facts, now, s);
   TRY(facts.check());
-  TRY(warn_of_options(o, "sglang", "SGLang", notes));
+  if (q.detail == Detail::full) {
+    TRY(warn_of_options(o, "sglang", "SGLang", notes));
+  }
   return s;
 }
 

@@ -152,7 +152,9 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   s.weights_low_per_mille = facts.integer("weights_low_per_mille");
   s.weights_high_per_mille = facts.integer("weights_high_per_mille");
   TRY(facts.check());
-  TRY(warn_of_options(o, "trtllm", "TensorRT-LLM", notes));
+  if (q.detail == Detail::full) {
+    TRY(warn_of_options(o, "trtllm", "TensorRT-LLM", notes));
+  }
   return s;
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "engines/online_quantisation.h"
 #include "engines/rank_draft.h"
+#include "engines/rank_memo.h"
 #include "engines/vllm/activations.h"
 
 namespace vramwise::engines::vllm {
@@ -285,7 +286,7 @@ Result<Build> build(const Question& q, Notes& notes) {
     layout.end_layer = ranges[i].end;
     layout.first_stage = i == 0;
     layout.last_stage = i + 1 == ranges.size();
-    stage.weights = rank_weights(*q.model, *q.weights, layout, rules);
+    stage.weights = remembered_rank_weights(q, layout, rules);
     if (layout.last_stage) {
       stage.drafter = draft.weights;
       stage.weights.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;

@@ -6,6 +6,7 @@
 
 #include "engines/config_changes.h"
 #include "engines/launch_command.h"
+#include "engines/rank_memo.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
 #include "engines/vllm/ledger_rows.h"
@@ -98,11 +99,12 @@ KvFacts kv_facts(const Build& b, const Budget& budget) {
 void answer_capacity(const Question& q, const Build& b, const Budget& budget, Assessment& a) {
   const VllmShape& shape = budget.shape();
   if (shape.groups == 0) return;
-  const Demand demand = demand_of(q, budget);
+  const Demand demand = demand_of(q, b, budget);
   const int64_t pages = pages_of(shape, demand.tokens, b.decided.batch_tokens);
   // Block 0 is never handed out.
   const int64_t usable = std::max<int64_t>(0, budget.blocks - 1);
-  if (pages > 0) a.users = std::min(usable / pages, b.decided.max_seqs);
+  // Every data-parallel replica has a pool and a scheduler of its own.
+  if (pages > 0) a.users = std::min(usable / pages, b.decided.max_seqs) * b.given.data;
   const int64_t limit = b.given.max_model_len
                             ? budget.max_model_len
                             : std::max(budget.max_model_len, q.model->max_positions);
@@ -118,10 +120,11 @@ Result<Assessment> assess_vllm(const Question& q) {
   if (budget.devices.empty()) return a;
   a.primary = Reading::reserve;
   a.fullest_device = budget.full().device;
-  fill_ledgers(q, b, budget, demand_of(q, budget), a);
+  fill_ledgers(q, b, budget, demand_of(q, b, budget), a);
   a.requirements = requirements(q, b, budget);
   a.kv = kv_facts(b, budget);
   answer_capacity(q, b, budget, a);
+  if (q.detail != Detail::full) return a;
   a.log = log_lines(b, budget);
   a.effective = effective_options(b, budget);
   a.deciders = deciders(b);
@@ -152,6 +155,7 @@ class VllmEngine final : public Engine {
   Result<Assessment> assess(const Question& question) const override {
     return vllm::assess_vllm(question);
   }
+  std::unique_ptr<Memo> new_memo() const override { return std::make_unique<RankMemo>(); }
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return vllm::lever_candidates(question);
   }
@@ -164,7 +168,7 @@ class VllmEngine final : public Engine {
   }
   std::string_view option_of(Knob knob) const override { return vllm::option_of(knob); }
   std::vector<Layout> layouts(const Question& question, int devices) const override {
-    return vllm::layouts(question.settings.options, devices);
+    return vllm::layouts(question, devices);
   }
   int64_t devices_asked(const Options& options) const override {
     return vllm::devices_asked(options);

@@ -66,6 +66,20 @@ TEST(VllmEngine, HeadsMustDivide) {
             "Total number of attention heads (32) must be divisible by tensor parallel size (3).");
 }
 
+// Every replica has a pool and a scheduler of its own: users add up, and each holds its part.
+TEST(VllmEngine, ReplicasAddUp) {
+  Asked one = testing::ask({.config = testing::kLlama8b});
+  one.workload = {Tokens(8192), Sequences(20)};
+  Asked four = testing::ask(
+      {.config = testing::kLlama8b, .count = 4, .options = R"({"data_parallel_size":4})"});
+  four.workload = {Tokens(8192), Sequences(80)};
+  const Assessment a = testing::assess("vllm", one), b = testing::assess("vllm", four);
+  EXPECT_EQ(b.users, 4 * a.users);
+  EXPECT_EQ(b.need.total(0, Component::kv_cache).likely,
+            a.need.total(0, Component::kv_cache).likely);
+  EXPECT_EQ(b.need.total(3, Component::weights).likely, a.need.total(0, Component::weights).likely);
+}
+
 TEST(VllmEngine, DevicesWithoutAnOptionAreSplitOver) {
   const Asked asked = testing::ask({.config = testing::kLlama8b, .count = 4});
   const Assessment a = testing::assess("vllm", asked);

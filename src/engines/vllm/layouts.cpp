@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "engines/facts.h"
+#include "engines/parallel.h"
 
 namespace vramwise::engines::vllm {
 namespace {
@@ -28,24 +29,68 @@ std::string_view option_of(Knob knob) {
   return {};
 }
 
-std::vector<Layout> layouts(const Options& options, int devices) {
+namespace {
+
+Layout layout_of(const model::Model& model, const Parallel& p) {
+  Layout layout;
+  layout.label = label_of(model, p);
+  layout.options.emplace_back("tensor_parallel_size", json::Value(p.tensor));
+  if (p.pipeline > 1) {
+    layout.options.emplace_back("pipeline_parallel_size", json::Value(p.pipeline));
+  }
+  if (p.data > 1) layout.options.emplace_back("data_parallel_size", json::Value(p.data));
+  if (p.experts) layout.options.emplace_back("enable_expert_parallel", json::Value(true));
+  return layout;
+}
+
+// Replicas behind one server came with a release; a version that the profile does not know has
+// them.
+bool has_replicas(const Settings& settings) {
+  auto facts = Facts::load("vllm", settings.version);
+  return !facts || facts->flag("replicas");
+}
+
+}  // namespace
+
+std::vector<Layout> layouts(const Question& question, int devices) {
   if (devices == 1) return {{}};
+  const model::Model& model = *question.model;
+  const Options& options = question.settings.options;
   const int64_t tensor_given = size_of(options, "tensor_parallel_size");
   const int64_t pipeline_given = size_of(options, "pipeline_parallel_size");
+  const int64_t data_given = size_of(options, "data_parallel_size");
+  const auto experts_given = options.boolean("enable_expert_parallel");
+  const bool experts_said = experts_given && experts_given->has_value();
+  const int64_t experts = fewest_experts(model);
   std::vector<Layout> list;
-  for (int tensor = devices; tensor >= 1; --tensor) {
+  const auto add = [&](const Parallel& p) {
+    const int64_t ranks = p.data * p.tensor;
+    if (tensor_given > 0 && p.tensor != tensor_given) return;
+    if (pipeline_given > 0 && p.pipeline != pipeline_given) return;
+    if (data_given > 0 && p.data != data_given) return;
+    if (experts_said && p.experts != **experts_given && ranks > 1 && experts > 0) return;
+    // Each rank needs an expert of its own; a remainder goes to the first ranks.
+    if (p.experts && (experts < ranks || ranks == 1)) return;
+    if (p.pipeline > int64_t(model.layers.size()) || !split_heads(model, p.tensor).divides) return;
+    list.push_back(layout_of(model, p));
+  };
+  // One replica, its matrices split as far as possible, experts too or shared out whole.
+  for (int64_t tensor = devices; tensor >= 1; --tensor) {
     if (devices % tensor != 0) continue;
-    const int pipeline = devices / tensor;
-    if (tensor_given > 0 && tensor != tensor_given) continue;
-    if (pipeline_given > 0 && pipeline != pipeline_given) continue;
-    Layout layout;
-    layout.label = "TP" + format_integer(tensor);
-    layout.options.emplace_back("tensor_parallel_size", json::Value(tensor));
-    if (pipeline > 1) {
-      layout.label += " x PP" + format_integer(pipeline);
-      layout.options.emplace_back("pipeline_parallel_size", json::Value(pipeline));
+    add({.tensor = tensor, .pipeline = devices / tensor});
+    add({.tensor = tensor, .pipeline = devices / tensor, .experts = true});
+  }
+  // Replicas: of the model, or of its attention beside experts that are shared out over all ranks.
+  if (data_given == 0 && !has_replicas(question.settings)) return list;
+  for (int64_t data = 2; data <= devices; ++data) {
+    for (int64_t pipeline = 1; data * pipeline <= devices; ++pipeline) {
+      if (devices % (data * pipeline) != 0) continue;
+      // Pipelines of replicas only for who asks for them.
+      if (pipeline > 1 && (data_given == 0 || pipeline_given == 0)) continue;
+      const int64_t tensor = devices / (data * pipeline);
+      const bool share = experts > 0 && !(experts_said && !**experts_given);
+      add({.tensor = tensor, .pipeline = pipeline, .data = data, .experts = share});
     }
-    list.push_back(std::move(layout));
   }
   return list;
 }

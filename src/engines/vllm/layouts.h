@@ -10,10 +10,11 @@ namespace vramwise::engines::vllm {
 
 std::string_view option_of(Knob knob);
 
-// Tensor x pipeline parallel layouts over `devices` cards, widest tensor parallel first (it divides
-// both weights and cache, and needs no full pipeline). Sizes already among the options are kept.
-// Whether heads divide is judged by the plan of each.
-std::vector<Layout> layouts(const Options& options, int devices);
+// Layouts over `devices` cards that vLLM accepts for the model, best first: tensor x pipeline
+// parallel, widest tensor parallel first (it divides both weights and cache, and needs no full
+// pipeline), for a mixture of experts each also with experts shared out whole; then data x tensor
+// parallel. Sizes already among the options are kept.
+std::vector<Layout> layouts(const Question& question, int devices);
 
 // tensor x pipeline x data parallel size; 0 when the options name none of them.
 int64_t devices_asked(const Options& options);

@@ -59,6 +59,7 @@ void Rows::weights(Ledger& ledger) const {
   }
   for (size_t i = 0; i < kWeightItems; ++i) {
     const bool head = WeightItem(i) == WeightItem::drafter && !drafter.is_exact();
+    if (left.bytes[i].count() == 0 && !head) continue;
     const Basis basis = measured_.weights ? Basis::measured : Basis::derived;
     LedgerRow r = row(Component::weights, to_string(WeightItem(i)),
                       head ? drafter : share(left.bytes[i], whole), head ? Basis::modelled : basis);
@@ -113,6 +114,7 @@ void Rows::activations(Ledger& ledger) const {
   const VllmShape& s = d_.stage->shape;
   const ByteRange& whole = d_.activations;
   const auto add = [&](std::string_view item, Bytes bytes, Formula formula) {
+    if (bytes.count() == 0) return;
     LedgerRow r = row(Component::activations, item, share(bytes, whole),
                       measured_.activations ? Basis::measured : Basis::derived);
     r.source = kRunner;
@@ -191,6 +193,8 @@ void fill_ledgers(const Question& question, const Build& build, const Budget& bu
   const Calibration& measured =
       question.settings.calibration ? *question.settings.calibration : kNothing;
   for (const DeviceBudget& d : budget.devices) {
+    // A change that is tried, or a choice of cards, looks at the fullest card only.
+    if (question.detail == Detail::lever && &d != &budget.full()) continue;
     const Rows rows(build, d, measured);
     const bool charged = d.stage->shape.graphs_charged;
     rows.weights(out.reserve);
@@ -208,6 +212,7 @@ void fill_ledgers(const Question& question, const Build& build, const Budget& bu
     rows.runtime(out.need);
     rows.graphs(out.need, d.graphs_taken, "CUDA graphs");
 
+    if (question.detail != Detail::full) continue;
     rows.weights(out.peak);
     rows.ngrams(out.peak);
     rows.pool(out.peak, budget.blocks, "cache pool");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/parallel.h"
 #include "engines/vllm/budget.h"
 
 namespace vramwise::engines::vllm {
@@ -203,16 +204,7 @@ void Finder::weights() {
 void Finder::ranks() {
   if (b_.given.pipeline > 1 || b_.given.data > 1) return;
   for (int64_t n = b_.given.tensor * 2; n <= 16; n *= 2) {
-    bool divides = true;
-    for (const model::Layer& layer : q_.model->layers) {
-      for (const model::Mixer& mixer : layer.mixers) {
-        const auto* a = std::get_if<model::AttentionBlock>(&mixer);
-        const auto* l = std::get_if<model::LatentBlock>(&mixer);
-        const int64_t heads = a ? a->query_heads : l ? l->query_heads : n;
-        divides = divides && heads % n == 0;
-      }
-    }
-    if (!divides) return;
+    if (!split_heads(*q_.model, n).divides) return;
     const int per_node =
         q_.hardware->devices.empty() ? 0 : q_.hardware->devices.front().gpu.max_per_node;
     if (per_node > 0 && n > per_node) return;

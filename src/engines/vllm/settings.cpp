@@ -322,7 +322,9 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_adapters(reader, given));
   TRY(read_speculation(reader, question, given));
   TRY(read_environment(question.settings.env, given));
-  TRY(warn_of_options(question.settings.options, "vllm", "vLLM", notes));
+  if (question.detail == Detail::full) {
+    TRY(warn_of_options(question.settings.options, "vllm", "vLLM", notes));
+  }
   return given;
 }
 

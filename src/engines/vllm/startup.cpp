@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/parallel.h"
 
 namespace vramwise::engines::vllm {
 namespace {
@@ -10,28 +11,32 @@ namespace {
 std::string gib(Bytes size) { return format_gib(size, 2); }
 
 void check_heads(const model::Model& model, int64_t ranks, std::vector<Refusal>& out) {
-  for (const model::Layer& layer : model.layers) {
-    for (const model::Mixer& mixer : layer.mixers) {
-      const auto* a = std::get_if<model::AttentionBlock>(&mixer);
-      const auto* l = std::get_if<model::LatentBlock>(&mixer);
-      const int64_t heads = a ? a->query_heads : l ? l->query_heads : 0;
-      if (heads > 0 && heads % ranks != 0) {
-        out.push_back({"tensor_parallel",
-                       "Total number of attention heads (" + format_integer(heads) +
-                           ") must be divisible by tensor parallel size (" + format_integer(ranks) +
-                           ").",
-                       format_integer(heads) + " attention heads cannot be split over " +
-                           format_integer(ranks) + " ranks"});
-        return;
-      }
-      if (a != nullptr && a->kv_heads > 0 && a->kv_heads % ranks != 0 && ranks % a->kv_heads != 0) {
-        out.push_back({"tensor_parallel", "",
-                       format_integer(a->kv_heads) + " key-value heads can neither be split over " +
-                           format_integer(ranks) + " ranks nor copied evenly"});
-        return;
-      }
-    }
+  const HeadSplit split = split_heads(model, ranks);
+  if (split.divides) return;
+  const std::string heads = format_integer(split.heads), over = format_integer(ranks);
+  if (split.key_value) {
+    out.push_back({"tensor_parallel", "",
+                   heads + " key-value heads can neither be split over " + over +
+                       " ranks nor copied evenly"});
+  } else {
+    out.push_back({"tensor_parallel",
+                   "Total number of attention heads (" + heads +
+                       ") must be divisible by tensor parallel size (" + over + ").",
+                   heads + " attention heads cannot be split over " + over + " ranks"});
   }
+}
+
+void check_experts(const Question& q, const Build& b, std::vector<Refusal>& out) {
+  const int64_t ranks = b.given.expert_parallel ? 1 : b.given.tensor * b.given.data;
+  const BlockSplit split = split_expert_blocks(*q.model, *q.weights, ranks);
+  if (split.divides) return;
+  const std::string part = format_integer(split.width), block = format_integer(split.block);
+  out.push_back({"tensor_parallel",
+                 "The output_size of gate's and up's weight = " + part +
+                     " is not divisible by weight quantization block_n = " + block + ".",
+                 "split over " + format_integer(ranks) + " ranks, an expert is " + part +
+                     " wide, which are no whole FP8 blocks of " + block +
+                     "; --enable-expert-parallel keeps experts whole"});
 }
 
 void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) {
@@ -310,7 +315,7 @@ void Checks::slots() {
 void Checks::workload() {
   const Workload& asked = q_.workload;
   if (!asked.given()) return;
-  const Demand demand = demand_of(q_, budget_);
+  const Demand demand = demand_of(q_, b_, budget_);
   const auto limit = [&](std::string what, std::string unit, int64_t needed, int64_t available,
                          std::string why) {
     Requirement r;
@@ -328,8 +333,9 @@ void Checks::workload() {
     limit("max_model_len", "tokens", asked.sequence_tokens.count(), budget_.max_model_len,
           "sequences are longer than max_model_len allows");
   }
-  if (asked.concurrency.count() > b_.decided.max_seqs) {
-    limit("max_num_seqs", "count", asked.concurrency.count(), b_.decided.max_seqs,
+  // Each replica of data parallelism schedules its own.
+  if (demand.requests > b_.decided.max_seqs) {
+    limit("max_num_seqs", "count", demand.requests, b_.decided.max_seqs,
           "more sequences at a time than max_num_seqs allows");
   }
   const VllmShape& shape = budget_.shape();
@@ -358,6 +364,7 @@ std::vector<Refusal> refusals(const Question& question, const Build& build) {
   std::vector<Refusal> out;
   check_devices(question, build, out);
   check_heads(*question.model, build.given.tensor, out);
+  check_experts(question, build, out);
   check_limits(question, build, out);
   check_pool(build, out);
   return out;
@@ -368,12 +375,13 @@ std::vector<Requirement> requirements(const Question& question, const Build& bui
   return Checks(question, build, budget).run();
 }
 
-Demand demand_of(const Question& question, const Budget& budget) {
+Demand demand_of(const Question& question, const Build& build, const Budget& budget) {
   Demand demand;
   demand.asked = question.workload.given();
   const int64_t tokens = question.workload.sequence_tokens.count();
   demand.tokens = tokens > 0 ? std::min(tokens, budget.max_model_len) : budget.max_model_len;
-  demand.requests = std::max<int64_t>(1, question.workload.concurrency.count());
+  demand.requests =
+      ceil_div(std::max<int64_t>(1, question.workload.concurrency.count()), build.given.data);
   return demand;
 }
 

@@ -20,13 +20,13 @@ std::vector<Refusal> refusals(const Question& question, const Build& build);
 std::vector<Requirement> requirements(const Question& question, const Build& build,
                                       const Budget& budget);
 
-// Tokens and sequences asked for; the engine's own question (one request of its maximum length)
-// where nothing was asked.
+// Tokens and sequences asked for, of one replica of data parallelism; the engine's own question
+// (one request of its maximum length) where nothing was asked.
 struct Demand {
   int64_t tokens = 0;
   int64_t requests = 1;
   bool asked = false;
 };
-Demand demand_of(const Question& question, const Budget& budget);
+Demand demand_of(const Question& question, const Build& build, const Budget& budget);
 
 }  // namespace vramwise::engines::vllm
