@@ -235,6 +235,7 @@ Result<Request> read_request(const json::Reader& root) {
                 "count",
                 "seed",
                 "price_per_hour",
+                "acceptance",
                 "replicas",
                 "router",
                 "electricity",
