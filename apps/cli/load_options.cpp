@@ -138,6 +138,17 @@ Result<bool> apply_users(Value& request, const std::string& value, std::string_v
   return true;
 }
 
+Result<bool> apply_acceptance(Value& request, const std::string& value, std::string_view flag) {
+  std::string_view digits = value;
+  const bool percent = ends_with(digits, "%");
+  if (percent) digits.remove_suffix(1);
+  TRY_ASSIGN(const double given, number(digits, flag, "a share (70%, 0.7)"));
+  TRY_ASSIGN(const double share,
+             within(percent || given > 1 ? given / 100 : given, 0, 1, value, flag, "0% to 100%"));
+  request.set("acceptance", share);
+  return true;
+}
+
 Result<bool> apply_replicas(Value& request, const std::string& value, std::string_view flag) {
   // "3" or "3,round_robin"
   const size_t comma = value.find(',');

@@ -16,6 +16,8 @@ Result<bool> apply_users(json::Value& request, const std::string& value, std::st
 Result<bool> apply_replay(json::Value& request, const std::string& value, std::string_view flag);
 Result<bool> apply_ttft(json::Value& request, const std::string& value, std::string_view flag);
 Result<bool> apply_tpot(json::Value& request, const std::string& value, std::string_view flag);
+Result<bool> apply_acceptance(json::Value& request, const std::string& value,
+                              std::string_view flag);
 Result<bool> apply_replicas(json::Value& request, const std::string& value, std::string_view flag);
 Result<bool> apply_share(json::Value& request, const std::string& value, std::string_view flag);
 Result<bool> apply_price(json::Value& request, const std::string& value, std::string_view flag);

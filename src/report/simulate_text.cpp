@@ -133,7 +133,9 @@ std::string simulate_text(const Value& answer, const Style& style) {
   const Value& load = member(block, "load");
   std::string arrivals = text(load, "kind");
   if (load.find("users") != nullptr) {
-    arrivals = format_grouped(integer(load, "users")) + " users, one request each at a time";
+    arrivals = format_grouped(integer(load, "users")) +
+               (integer(load, "users") == 1 ? " user, one request at a time"
+                                            : " users, one request each at a time");
   } else if (load.find("rate_per_second") != nullptr) {
     arrivals += ", " + format_fixed(number(load, "rate_per_second"), 2) + " requests/s, load " +
                 percent(number(load, "load"), 0) + " of saturation at " +

@@ -489,7 +489,7 @@ Result<bool> JumpEngine::advance(double until, const Limits& limits) {
 
 bool can_jump(const Scheduler& scheduler) {
   return scheduler.policy == Policy::decode_first && scheduler.long_prefill_threshold == 0 &&
-         !scheduler.prefix_caching && !scheduler.reserve_output &&
+         !scheduler.prefix_caching && !scheduler.reserve_output && scheduler.draft_tokens == 0 &&
          scheduler.batch_tokens >= scheduler.max_sequences;
 }
 

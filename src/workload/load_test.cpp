@@ -4,6 +4,7 @@
 
 #include "json/parse.h"
 #include "workload/jump_engine.h"
+#include "workload/list_source.h"
 #include "workload/occupancy.h"
 #include "workload/run.h"
 #include "workload/step_engine.h"
@@ -379,6 +380,35 @@ TEST(Policies, AdmissionThatReservesAnswersNeverEvicts) {
 
 // The published effect of a watermark on a saturated pool (vllm pull request 44594: Qwen2.5-7B on a
 // GB200, 299,584 tokens, 450 prompts of about 1,000 with about 5,000 answered, 128 at once).
+// Drafts: a step computes them all, the answer grows by those that are accepted in a row.
+TEST(Policies, DraftsShortenAnswersByWhatIsAccepted) {
+  for (const Policy policy : {Policy::decode_first, Policy::prefill_first, Policy::slots}) {
+    for (const double acceptance : {0.0, 0.6, 1.0}) {
+      Scheduler s;
+      s.policy = policy;
+      s.blocks = 100'000;
+      s.max_sequences = 4;
+      s.draft_tokens = 3;
+      s.acceptance = acceptance;
+      ASSERT_FALSE(can_jump(s));
+      std::vector<Arrival> requests;
+      for (int64_t i = 0; i < 200; ++i) {
+        requests.push_back({.time = double(i) * 5000, .prompt = 100, .output = 401, .id = i});
+      }
+      ListSource source(requests);
+      Meter meter(s.blocks, s.max_sequences, -1, 0, {});
+      const auto totals = run_stepwise(s, StepTime{}, source, &meter, nullptr);
+      ASSERT_TRUE(totals) << totals.error().message;
+      // A prompt's step makes the first token, the other 400 follow.
+      const double steps = double(totals->steps) / 200 - 1;
+      EXPECT_NEAR(steps, 400 / s.made_per_step(), 0.02 * steps) << to_string(policy);
+      EXPECT_EQ(totals->scheduled_tokens, 200 * 100 + (totals->steps - 200) * 4);
+      EXPECT_EQ(meter.output_tokens(), 200 * 401);
+      EXPECT_EQ(meter.recomputed_tokens(), 0);
+    }
+  }
+}
+
 TEST(Engines, AWatermarkCutsPreemptionsAsPublished) {
   const struct {
     double share;

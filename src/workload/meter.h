@@ -66,6 +66,7 @@ struct Piece {
   int64_t used_to = 0;
   int64_t running = 0;
   int64_t decodes = 0;
+  int64_t accepted = 0;  // drafts, in one step
   int64_t waiting = 0;
   int64_t held_from = 0;  // tokens in the cache, first and last step
   int64_t held_to = 0;
@@ -161,7 +162,7 @@ class Meter {
     timeline_.add(p.start, p.duration, p.used_from, p.used_to, p.waiting);
     seconds_ += p.duration;
     weighted_waiting_ += double(p.waiting) * p.duration;
-    decode_tokens_ += p.decodes * p.steps;
+    decode_tokens_ += p.decodes * p.steps + p.accepted;
     prefill_tokens_ += p.prefill_tokens;
   }
   // Brings tokens into the range of the cells: up to 2^36.

@@ -1,7 +1,7 @@
 // vLLM V1's scheduler, step by step.
 //
 // Source: vllm v1/core/sched/scheduler.py, v1/core/kv_cache_manager.py and v1/core/block_pool.py
-// (2026-05). Valid for: first-come policy, one KV cache group, no speculative decoding.
+// (2026-05). Valid for: first-come policy, one KV cache group.
 #include "workload/policies.h"
 #include "workload/step_base.h"
 
@@ -17,10 +17,7 @@ class DecodeFirst final : public StepBase {
   }
 
  protected:
-  bool impossible(const Arrival& r) const override {
-    // The last token's keys and values are never stored.
-    return blocks_for(int64_t{r.prompt} + r.output - 1) > s_.blocks;
-  }
+  bool impossible(const Arrival& r) const override { return blocks_for(reach(r)) > s_.blocks; }
   int64_t used() const override { return s_.blocks - free(); }
   void release(Job& job) override {
     if (pool_) {
@@ -37,9 +34,7 @@ class DecodeFirst final : public StepBase {
   }
 
  private:
-  int64_t whole(const Job& job) const {
-    return blocks_for(int64_t{job.request.prompt} + job.request.output - 1);
-  }
+  int64_t whole(const Job& job) const { return blocks_for(reach(job.request)); }
   int64_t free() const { return pool_ ? pool_->free() : free_; }
   void take(Job& job, int64_t blocks) {
     job.held += blocks;
@@ -69,7 +64,9 @@ class DecodeFirst final : public StepBase {
     bool evicted = false;
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Job* job = running_[i];
-      const int64_t tokens = wanted(job->known() - job->computed, budget);
+      // Drafts take part in the budget and in the cache before they are checked.
+      const int64_t drafts = job->decoding ? s_.draft_tokens : 0;
+      const int64_t tokens = wanted(job->known() - job->computed + drafts, budget);
       const int64_t need = std::max<int64_t>(0, blocks_for(job->computed + tokens) - job->held);
       while (need > free()) {
         Job* victim = running_.back();

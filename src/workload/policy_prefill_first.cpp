@@ -31,9 +31,7 @@ class PrefillFirst final : public StepBase {
         ratio_(initial_) {}
 
  protected:
-  bool impossible(const Arrival& r) const override {
-    return blocks_for(int64_t{r.prompt} + r.output - 1) > s_.blocks;
-  }
+  bool impossible(const Arrival& r) const override { return blocks_for(reach(r)) > s_.blocks; }
   int64_t used() const override { return s_.blocks - free_; }
   void release(Job& job) override {
     free_ += job.held;
@@ -48,8 +46,8 @@ class PrefillFirst final : public StepBase {
       ratio_ = std::max(floor_, ratio_ - (initial_ - floor_) / kDecaySteps);
     }
     for (Job* job : running_) {
-      if (!job->decoding || !grow(*job, 1)) continue;
-      scheduled_.push_back({job, 1});
+      if (!job->decoding || !grow(*job, decode_tokens())) continue;
+      scheduled_.push_back({job, decode_tokens()});
     }
   }
 
@@ -135,7 +133,7 @@ class PrefillFirst final : public StepBase {
     int64_t need = 0;
     for (const Job* job : running_) {
       if (job->decoding) {
-        need += std::max<int64_t>(0, blocks_for(job->computed + 1) - job->held);
+        need += std::max<int64_t>(0, blocks_for(job->computed + decode_tokens()) - job->held);
       }
     }
     return need;

@@ -20,7 +20,7 @@ class Slots final : public StepBase {
  protected:
   bool impossible(const Arrival& r) const override {
     const int64_t cells = s_.unified ? s_.blocks : s_.blocks / s_.max_sequences;
-    return blocks_for(int64_t{r.prompt} + r.output - 1) > cells;
+    return blocks_for(reach(r)) > cells;
   }
   int64_t used() const override { return s_.blocks - free_; }
   void release(Job& job) override {
@@ -46,7 +46,7 @@ class Slots final : public StepBase {
     }
     int64_t budget = s_.batch_tokens;
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
-      if (running_[i]->decoding) add(i, 1, budget);
+      if (running_[i]->decoding) add(i, std::min(decode_tokens(), budget), budget);
     }
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
       const Job& job = *running_[i];

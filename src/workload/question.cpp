@@ -7,6 +7,7 @@
 #include "workload/jump_engine.h"
 #include "workload/numbers.h"
 #include "workload/read_scenario.h"
+#include "workload/speculation.h"
 #include "workload/step_parameters.h"
 
 namespace vramwise::workload {
@@ -72,6 +73,11 @@ LinearStep Question::line() const {
   const int64_t users = users_at(one, pool, 0.5, scheduler.max_sequences);
   LinearStep s = linear(step.time, std::max<int64_t>(1, users / 2), lengths.mean_prompt());
   s.per_prefill_token *= 1 - lengths.hit_share();
+  // Of a token, where a step makes several.
+  const double made = scheduler.made_per_step();
+  s.fixed /= made;
+  s.per_decode /= made;
+  s.per_context_token /= made;
   return s;
 }
 
@@ -162,6 +168,7 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
   }
   if (!request.find("step_time")) {
     TRY_ASSIGN(q.step, step_model(*q.plan, q.lengths.sample(), q.notes));
+    TRY(apply_speculation(*q.plan, q.acceptance, q.scheduler, q.step, q.notes));
   }
   return true;
 }
@@ -174,6 +181,7 @@ Result<Question> read_question(const json::Reader& request) {
   if (count) q.requests = *count;
   TRY_ASSIGN(const int64_t seed, request.integer_or({"seed"}, 1, 0));
   q.seed = uint64_t(seed);
+  TRY_ASSIGN(q.acceptance, request.optional_number({"acceptance"}, 0, 1));
   TRY_ASSIGN(q.machines, request.integer_or({"replicas"}, 1, 1, kMaxServers));
   q.replicas = q.machines;
   TRY_ASSIGN(const auto router, request.optional_string({"router"}));

@@ -27,6 +27,7 @@ struct Question {
   int64_t machines = 1;  // of the plan's hardware, where more were asked for
   Router router = Router::least_requests;
   bool router_given = false;
+  std::optional<double> acceptance;  // of drafted tokens
   StepModel step;
   SloTarget slo;
   bool has_slo = false;

@@ -46,10 +46,11 @@ Result<bool> only(const json::Reader& from, std::initializer_list<std::string_vi
 }  // namespace
 
 Result<bool> read_scheduler(const json::Reader& from, Scheduler& s) {
-  TRY(only(from, {"policy", "block_tokens", "blocks", "max_sequences", "batch_tokens",
-                  "long_prefill_threshold", "reserve_full_prompt", "chunked_prefill",
-                  "watermark_blocks", "prefix_caching", "conservativeness", "max_new_tokens",
-                  "prefill_tokens", "mixed_chunk", "unified", "reserve_output"}));
+  TRY(only(from,
+           {"policy", "block_tokens", "blocks", "max_sequences", "batch_tokens",
+            "long_prefill_threshold", "reserve_full_prompt", "chunked_prefill", "watermark_blocks",
+            "prefix_caching", "conservativeness", "max_new_tokens", "prefill_tokens", "mixed_chunk",
+            "unified", "reserve_output", "draft_tokens", "acceptance"}));
   TRY_ASSIGN(const auto policy, from.optional_string({"policy"}));
   if (policy) {
     if (*policy == "decode_first") {
@@ -74,6 +75,8 @@ Result<bool> read_scheduler(const json::Reader& from, Scheduler& s) {
   TRY(take(from, "max_new_tokens", s.max_new_tokens, 0, kMaxOutput));
   TRY(take(from, "prefill_tokens", s.prefill_tokens, 1, kMaxBatch));
   TRY(take(from, "conservativeness", s.conservativeness, 100));
+  TRY(take(from, "draft_tokens", s.draft_tokens, 0, 64));
+  TRY(take(from, "acceptance", s.acceptance, 1));
   TRY_ASSIGN(s.reserve_full_prompt,
              from.boolean_or({"reserve_full_prompt"}, s.reserve_full_prompt));
   TRY_ASSIGN(s.chunked_prefill, from.boolean_or({"chunked_prefill"}, s.chunked_prefill));

@@ -42,6 +42,10 @@ Result<bool> check(const Scheduler& s) {
     return bad("batch_tokens is smaller than max_sequences: not every sequence could decode",
                "raise batch_tokens");
   }
+  if (s.draft_tokens < 0 || s.draft_tokens > 64 || s.acceptance < 0 || s.acceptance > 1) {
+    return bad("between 0 and 64 tokens are drafted, and a share of them between 0 and 1 accepted",
+               "3 to 8 tokens are common");
+  }
   return true;
 }
 

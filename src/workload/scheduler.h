@@ -34,6 +34,10 @@ struct Scheduler {
   int64_t watermark_blocks = 0;
   bool prefix_caching = false;
   bool reserve_output = false;  // admission waits until whole answers fit: nobody is ever evicted
+  // Speculative decoding: tokens that a decode drafts beside its own, and the share of them that is
+  // accepted, each only after the one before it.
+  int64_t draft_tokens = 0;
+  double acceptance = 0;
   // SGLang alone.
   double conservativeness = 1.0;
   int64_t max_new_tokens = 0;      // what clients ask for; 0: exactly what they get
@@ -41,6 +45,14 @@ struct Scheduler {
   bool mixed_chunk = false;
   // llama.cpp alone: cells shared by all slots (else blocks / max_sequences each).
   bool unified = true;
+
+  // Tokens that a decode makes in a step on average: 1 + a + a² + … + a^drafts.
+  double made_per_step() const {
+    double sum = 1;
+    double chance = acceptance;
+    for (int64_t j = 0; j < draft_tokens; ++j, chance *= acceptance) sum += chance;
+    return sum;
+  }
 };
 
 // Errors: invalid_input for settings that no engine runs with.
@@ -48,7 +60,7 @@ Result<bool> check(const Scheduler& scheduler);
 
 // Seconds (or steps, or nanoseconds: the caller's unit) that one step takes:
 //   fixed + per_decode·n + per_context_token·K + per_prefill_token·c + per_prefill_pair·q
-//         + by_tokens[n + c]
+//         + by_tokens[n·tokens_per_decode + c]
 // n sequences decode, K tokens are read by them, c prompt tokens are computed, and q sums
 // chunk·(2·start + chunk) over the prompt chunks (attention inside the prompts).
 // Additions stay exact as long as everything is an integer below 2^53.
@@ -62,6 +74,7 @@ struct StepTime {
   // goes on. Empty: none.
   std::vector<double> by_tokens;
   double beyond_table = 0;
+  int64_t tokens_per_decode = 1;  // more where drafts are checked
 
   double tokens_part(int64_t tokens) const {
     if (by_tokens.empty()) return 0;
@@ -72,7 +85,7 @@ struct StepTime {
   double step(int64_t decodes, int64_t context, int64_t prefill, double pairs) const {
     return fixed + per_decode * double(decodes) + per_context_token * double(context) +
            per_prefill_token * double(prefill) + per_prefill_pair * pairs +
-           tokens_part(decodes + prefill);
+           tokens_part(decodes * tokens_per_decode + prefill);
   }
   // The same times a factor.
   StepTime scaled(double factor) const;

@@ -8,6 +8,23 @@ constexpr int64_t kStepsBetweenLooks = 1024;
 
 }  // namespace
 
+// A draft is accepted with the same chance each time, and only after the one before it: drawn by a
+// number that depends on the request and the place alone (splitmix64), so that every engine and
+// platform draws alike.
+int64_t StepBase::made(const Job& job) const {
+  int64_t accepted = 0;
+  if (s_.draft_tokens > 0) {
+    uint64_t x = uint64_t(job.request.id) * 0x9e3779b97f4a7c15ULL + uint64_t(job.generated);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    const double u = double((x ^ (x >> 31)) >> 11) * 0x1p-53;
+    for (double chance = s_.acceptance; accepted < s_.draft_tokens && u < chance; ++accepted) {
+      chance *= s_.acceptance;
+    }
+  }
+  return std::min<int64_t>(1 + accepted, job.request.output - job.generated);
+}
+
 Job* StepBase::new_job() {
   if (!spare_.empty()) {
     Job* job = spare_.back();
@@ -77,11 +94,14 @@ void StepBase::execute() {
   int64_t decodes = 0;
   int64_t context = 0;
   int64_t prefill = 0;
-  int64_t stored = 0;  // of prompts, before this step
+  int64_t stored = 0;    // of prompts, before this step
+  int64_t produced = 0;  // by decodes
   double pairs = 0;
-  for (const Scheduled& s : scheduled_) {
+  for (Scheduled& s : scheduled_) {
     if (s.job->decoding) {
       ++decodes;
+      s.made = made(*s.job);
+      produced += s.made;
       context += s.job->computed;
     } else {
       prefill += s.tokens;
@@ -96,7 +116,7 @@ void StepBase::execute() {
   totals_.peak_blocks = std::max(totals_.peak_blocks, blocks);
   totals_.peak_running = std::max(totals_.peak_running, int64_t(running_.size()));
   totals_.peak_waiting = std::max(totals_.peak_waiting, waiting);
-  totals_.scheduled_tokens += decodes + prefill;
+  totals_.scheduled_tokens += decodes * decode_tokens() + prefill;
   if (sink_ != nullptr && sink_->wants_steps()) {
     shown_.clear();
     for (const Scheduled& s : scheduled_) shown_.emplace_back(s.job->request.id, s.tokens);
@@ -111,7 +131,8 @@ void StepBase::execute() {
     piece.decodes = decodes;
     piece.waiting = waiting;
     piece.held_from = context + stored + prefill;
-    piece.held_to = piece.held_from + decodes;
+    piece.held_to = piece.held_from + produced;
+    piece.accepted = produced - decodes;
     piece.prefill_tokens = prefill;
     meter_->step(piece);
   }
@@ -121,10 +142,12 @@ void StepBase::execute() {
   bool finished = false;
   for (const Scheduled& s : scheduled_) {
     Job& job = *s.job;
-    job.computed += s.tokens;
-    job.work += s.tokens;
+    // What is drafted and not accepted is forgotten.
+    const int64_t kept = job.decoding ? s.made : s.tokens;
+    job.computed += kept;
+    job.work += kept;
     if (job.computed < job.known()) continue;
-    ++job.generated;
+    job.generated += job.decoding ? s.made : 1;
     job.decoding = true;
     if (job.first < 0) job.first = now_;
     if (job.last_token >= 0) {

@@ -60,6 +60,7 @@ class StepBase : public Engine {
   struct Scheduled {
     Job* job;
     int64_t tokens;
+    int64_t made = 1;  // tokens of the answer, of a decode
   };
   // Chooses who runs in this step into scheduled_.
   virtual void schedule() = 0;
@@ -68,6 +69,15 @@ class StepBase : public Engine {
   virtual void release(Job& job) = 0;
   virtual int64_t used() const = 0;
 
+  // Tokens that a decode computes in a step.
+  int64_t decode_tokens() const { return 1 + s_.draft_tokens; }
+  // Tokens that a decode makes in a step: its own and the accepted drafts, no more than are asked.
+  int64_t made(const Job& job) const;
+  // Where the pool has to reach for a whole request: the last token's keys and values are never
+  // stored, drafts are before they are checked.
+  int64_t reach(const Arrival& request) const {
+    return int64_t{request.prompt} + request.output - 1 + s_.draft_tokens;
+  }
   int64_t blocks_for(int64_t tokens) const { return ceil_div(tokens, s_.block_tokens); }
   void admit(Job& job) {
     if (job.admit >= 0) return;

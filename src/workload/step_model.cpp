@@ -264,6 +264,20 @@ StepParts StepModel::parts(int64_t sequences, int64_t context) const {
   return p;
 }
 
+Result<double> draft_pass_seconds(const plan::Plan& plan, const model::Model& draft,
+                                  const weights::Weights& weights) {
+  const catalog::Gpu& gpu = plan.resolved.hardware.devices.front().gpu;
+  TRY_ASSIGN(const StepParameters parameters,
+             StepParameters::load(plan.resolved.engine->name(), gpu,
+                                  weights::bits_per_weight(draft, weights)));
+  const WeightBytes bytes = weight_bytes(draft, weights);
+  const Routing routing = routing_of(draft);
+  const double visited = routing.experts > 0 ? routing.active / routing.experts : 1;
+  return (bytes.dense + bytes.head + bytes.experts * visited) /
+             (gpu.bandwidth_gbs * 1e9 * parameters.weight_share) +
+         double(draft.layers.size()) * parameters.layer_seconds;
+}
+
 int64_t replicas_of(const plan::Plan& plan) {
   const auto traits = EngineTraits::load(plan.resolved.engine->name());
   if (!traits) return 1;

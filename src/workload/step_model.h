@@ -58,6 +58,10 @@ struct StepModel {
 Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sample, Notes& notes);
 // Data-parallel servers that the plan's engine runs behind a router of its own.
 int64_t replicas_of(const plan::Plan& plan);
+// One token through a draft model beside the plan's: its weights read once and its layers' fixed
+// costs, on one card.
+Result<double> draft_pass_seconds(const plan::Plan& plan, const model::Model& draft,
+                                  const weights::Weights& weights);
 // The scheduler that the plan's engine runs, on the pool that the plan gives it.
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes);
 

@@ -59,6 +59,14 @@ Result<EngineTraits> EngineTraits::load(std::string_view engine) {
   TRY_ASSIGN(traits.reserve_output, part.boolean_or({"reserve_output"}, false));
   TRY_ASSIGN(const auto router, part.optional_string({"router"}));
   traits.router = router.value_or("");
+  if (const auto drafts = part.find("drafts")) {
+    TRY_ASSIGN(const json::Reader names, drafts->require({"options"}));
+    for (const json::Value& name : names.value().as_array()) {
+      traits.draft_options.push_back(name.as_string());
+    }
+    TRY_ASSIGN(traits.draft_default, drafts->integer_or({"default"}, 0));
+    TRY_ASSIGN(traits.drafts_count_own, drafts->boolean_or({"count_own"}, false));
+  }
   TRY_ASSIGN(const json::Reader options, part.require({"options"}));
   traits.options = options.value();
   return traits;

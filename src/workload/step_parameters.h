@@ -19,8 +19,11 @@ struct EngineTraits {
   Policy policy = Policy::decode_first;
   int64_t null_blocks = 0;
   bool reserve_output = false;
-  std::string router;   // between its data-parallel servers
-  json::Value options;  // our word to the engine's
+  std::vector<std::string> draft_options;  // tokens drafted at a time, first given counts
+  bool drafts_count_own = false;           // they include the decode's own token
+  int64_t draft_default = 0;               // where only a draft model is named
+  std::string router;                      // between its data-parallel servers
+  json::Value options;                     // our word to the engine's
   // Errors: unsupported for an engine that no scheduler is known of.
   static Result<EngineTraits> load(std::string_view engine);
   std::string option(std::string_view word) const;

@@ -81,6 +81,15 @@ class Simulate(unittest.TestCase):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)
 
+    def test_drafts_count_when_their_acceptance_is_given(self):
+        load = [*SERVED, "--lengths", "chat", "--users", "1", "--requests", "200", "--json"]
+        drafting = ["--draft", "llama-3.2-1b", "-o", "speculative_config.num_speculative_tokens=3"]
+        none = json.loads(run("simulate", *load, *drafting, check=0).stdout)
+        self.assertIn("--acceptance", next(w["text"] for w in none["warnings"] if w["id"] == "acceptance"))
+        known = json.loads(run("simulate", *load, *drafting, "--acceptance", "80%", check=0).stdout)
+        self.assertLess(known["simulate"]["tpot_seconds"]["p50"], 0.7 * none["simulate"]["tpot_seconds"]["p50"])
+        self.assertIn("drafts no tokens", run("simulate", *load, "--acceptance", "0.8", check=3).stdout)
+
     def test_servers_behind_a_router(self):
         load = ["--lengths", "chat", "--requests", "2000", "--json"]
         one = json.loads(run("simulate", *SERVED, *load, "--rate", "2", check=0).stdout)["simulate"]
