@@ -78,7 +78,7 @@ std::string engine_text(const Value& test) {
     text += ", cache " + format_fixed(figure(engine, "most_cache_use") * 100, 0) + " % full";
   }
   if (engine.find("preemptions") != nullptr) {
-    text += ", " + format_fixed(figure(engine, "preemptions"), 0) + " put back";
+    text += ", " + format_fixed(figure(engine, "preemptions"), 0) + " preempted";
   }
   return text;
 }

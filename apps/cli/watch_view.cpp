@@ -128,7 +128,7 @@ std::vector<std::string> watch_view(const WatchState& state, const Style& style)
       const auto waiting = engine_series(state, &EngineMetrics::waiting);
       row("waiting", count_text(*engine.waiting),
           sparkline(waiting, top_of(waiting, 1), spark, style),
-          engine.preemptions ? count_text(*engine.preemptions) + " put back" : "");
+          engine.preemptions ? count_text(*engine.preemptions) + " preempted" : "");
     }
     const auto output = state.rate(&EngineMetrics::output_tokens);
     const auto prompt = state.rate(&EngineMetrics::prompt_tokens);
@@ -155,7 +155,7 @@ std::vector<std::string> watch_view(const WatchState& state, const Style& style)
   return lines;
 }
 
-std::string watch_line(const WatchState& state, const Style&) {
+std::string watch_line(const WatchState& state, const Style& style) {
   const WatchSample& last = state.last();
   std::string line = clock_text(last.seconds);
   for (const Card& card : last.cards) {
@@ -166,12 +166,19 @@ std::string watch_line(const WatchState& state, const Style&) {
     if (engine.cache_use) line += "  cache " + format_fixed(*engine.cache_use * 100, 1) + " %";
     line += "  running " + count_text(engine.running.value_or(0));
     if (engine.waiting) line += "  waiting " + count_text(*engine.waiting);
-    if (engine.preemptions) line += "  put back " + count_text(*engine.preemptions);
+    if (engine.preemptions) line += "  preempted " + count_text(*engine.preemptions);
   }
+  // One line a look; where a width was asked for, alarms go on below it.
+  std::string below;
   for (const Alarm& alarm : state.alarms()) {
-    line += (alarm.urgent ? "  ! " : "  - ") + report::safe(alarm.text);
+    const std::string text = (alarm.urgent ? "! " : "- ") + report::safe(alarm.text);
+    if (style.width > 0 && line.size() + text.size() + 2 > size_t(style.width)) {
+      below += "\n          " + report::wrap(text, style.width, 12, 10);
+    } else {
+      line += "  " + text;
+    }
   }
-  return line;
+  return line + below;
 }
 
 }  // namespace vramwise::cli
