@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/served_type.h"
+#include "plan/levers.h"
 #include "plan/sentence.h"
 
 namespace vramwise::api {
@@ -77,6 +78,39 @@ Value sizes_by_name(const std::vector<std::pair<std::string, Bytes>>& sizes) {
   return block;
 }
 
+// "the log line 'GPU KV cache size' says at least 409,600 tokens; 889,248 expected"
+std::string check_words(const engines::LogCheck& check) {
+  if (check.unit == "bytes") {
+    return "the log's " + check.line + " add up to " + format_bytes(Bytes(check.expected));
+  }
+  const std::string unit = " " + std::string(check.unit);
+  const std::string expected = format_grouped(check.expected);
+  if (check.least <= 0) return "the log line '" + check.line + "' says " + expected + unit;
+  return "the log line '" + check.line + "' says at least " + format_grouped(check.least) + unit +
+         "; " + expected + " expected";
+}
+
+Value check_block(const engines::LogCheck& check) {
+  Value block = Value::object();
+  block.set("line", check.line);
+  block.set("expected", check.expected);
+  if (check.least > 0) block.set("least", check.least);
+  block.set("unit", check.unit);
+  block.set("text", check_words(check));
+  return block;
+}
+
+Value cards_block(const plan::Cards& cards) {
+  Value block = Value::object();
+  block.set("gpu", cards.gpu);
+  block.set("count", cards.count);
+  if (!cards.layout.label.empty()) block.set("layout", cards.layout.label);
+  Value options = Value::object();
+  for (const auto& [name, value] : cards.layout.options) options.set(name, value);
+  if (!cards.layout.options.empty()) block.set("options", std::move(options));
+  return block;
+}
+
 Value levers_block(const std::vector<plan::Lever>& levers) {
   Value list = Value::array();
   for (const plan::Lever& lever : levers) {
@@ -90,7 +124,9 @@ Value levers_block(const std::vector<plan::Lever>& levers) {
     item.set("outcome", plan::to_string(lever.after.outcome));
     item.set("starts", lever.after.starts);
     if (lever.users >= 0) item.set("users", lever.users);
+    item.set("reaches", plan::reaches(lever));
     if (!lever.cost.empty()) item.set("cost", lever.cost);
+    if (lever.check) item.set("check", check_block(*lever.check));
     item.set("set", lever.set);
     list.push(std::move(item));
   }
@@ -312,6 +348,7 @@ Value plan_answer(const Value& id, const plan::Plan& plan) {
   }
   answer.set("log", std::move(log));
   answer.set("levers", levers_block(plan.levers));
+  if (plan.smallest) answer.set("smallest", cards_block(*plan.smallest));
   Notes notes = plan.resolved.model->notes;
   notes.append(plan.resolved.weights->notes);
   notes.append(plan.resolved.notes);

@@ -111,6 +111,14 @@ struct LogLine {
   std::string unit;  // "bytes", "tokens", "x", "count"
 };
 
+// The figure in the server's own log that tells whether a plan came true.
+struct LogCheck {
+  std::string line;       // its fixed words, "GPU KV cache size"
+  int64_t expected = 0;   // as predicted
+  int64_t least = 0;      // what the question needs of it; 0: nothing by itself
+  std::string_view unit;  // "tokens", "blocks", "bytes"
+};
+
 // Buffers under the program's own names (llama.cpp, Ollama).
 struct Buffers {
   std::vector<std::pair<std::string, Bytes>> model, context, compute;  // "CUDA0", "CPU"
@@ -154,6 +162,7 @@ struct Assessment {
   int64_t users = -1;
   int64_t longest_sequence = -1;
   std::vector<LogLine> log;
+  std::optional<LogCheck> check;  // empty: the log has no such figure
   std::optional<Buffers> buffers;
   std::optional<Fit> fit;
   Options effective;  // options after defaults, those that matter for memory

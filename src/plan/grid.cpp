@@ -72,12 +72,18 @@ Result<bool> check_sizes(const GridQuestion& question) {
 
 }  // namespace
 
+std::vector<catalog::Gpu> usual_cards(const engines::Engine& engine) {
+  std::vector<catalog::Gpu> cards;
+  for (const std::string_view id : kUsualGpus) {
+    auto gpu = catalog::find_gpu(id);
+    if (gpu && engine.runs_on(*gpu)) cards.push_back(std::move(*gpu));
+  }
+  return cards;
+}
+
 std::vector<std::string> usual_gpus(const engines::Engine& engine) {
   std::vector<std::string> ids;
-  for (const std::string_view id : kUsualGpus) {
-    const auto gpu = catalog::find_gpu(id);
-    if (gpu && engine.runs_on(*gpu)) ids.emplace_back(id);
-  }
+  for (const catalog::Gpu& gpu : usual_cards(engine)) ids.push_back(gpu.id);
   return ids;
 }
 

@@ -38,6 +38,7 @@ struct Grid {
 };
 
 // The cards of each usual size of memory that the engine runs on, smallest first.
+std::vector<catalog::Gpu> usual_cards(const engines::Engine& engine);
 std::vector<std::string> usual_gpus(const engines::Engine& engine);
 
 // Cards of `gpus` take the place of the question's, as many of them, with nothing in use. On one

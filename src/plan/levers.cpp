@@ -1,10 +1,11 @@
 #include "plan/levers.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <string>
 
+#include "base/text.h"
+#include "plan/cards.h"
+#include "plan/grid.h"
+#include "plan/lever_trial.h"
 #include "plan/outcome_rank.h"
 
 namespace vramwise::plan {
@@ -16,228 +17,189 @@ using engines::LeverCandidate;
 // capped.
 constexpr size_t kMaxCandidates = 16;
 constexpr int kMaxReplans = 120;
-constexpr size_t kMaxCombined = 3;  // combinations shown
+constexpr size_t kMaxCombined = 3;  // sets shown
+constexpr int kNever = 1 << 30;     // dearer than any set
 
-// Weights of the formats tried, each with its memo: several combinations name the same format.
-class Formats {
- public:
-  explicit Formats(const Resolved& resolved) : resolved_(resolved) {}
-  // False when the model cannot have the format.
-  bool put(const std::string& format, Resolved& into) {
-    auto at = known_.find(format);
-    if (at == known_.end()) {
-      Resolved changed = resolved_;
-      auto weights = weights::choose_weights(*changed.model, format);
-      if (weights) {
-        changed.set_weights(std::move(*weights));
-      } else {
-        changed.weights = nullptr;
+// Sets of two and three helpful changes, cheapest first; `below` leaves out the dearer ones.
+std::vector<Changes> sets_of(const Changes& helpful, int below) {
+  std::vector<Changes> sets;
+  const auto add = [&](Changes set) {
+    if (cost_of(set) < below) sets.push_back(std::move(set));
+  };
+  for (size_t i = 0; i < helpful.size(); ++i) {
+    for (size_t j = i + 1; j < helpful.size(); ++j) {
+      if (helpful[i]->id == helpful[j]->id) continue;
+      add({helpful[i], helpful[j]});
+      for (size_t k = j + 1; k < helpful.size(); ++k) {
+        if (helpful[k]->id == helpful[i]->id || helpful[k]->id == helpful[j]->id) continue;
+        add({helpful[i], helpful[j], helpful[k]});
       }
-      at = known_.emplace(format, std::move(changed)).first;
     }
-    into.weights = at->second.weights;
-    into.memo = at->second.memo;
-    return into.weights != nullptr;
   }
+  std::stable_sort(sets.begin(), sets.end(), [](const Changes& a, const Changes& b) {
+    return cost_of(a) != cost_of(b) ? cost_of(a) < cost_of(b) : a.size() < b.size();
+  });
+  return sets;
+}
 
- private:
-  const Resolved& resolved_;
-  std::map<std::string, Resolved> known_;
+// More changes than a set that suffices cost more for nothing.
+bool exceeds(const Changes& set, const Lever& enough) {
+  return std::all_of(enough.ids.begin(), enough.ids.end(), [&](const std::string& id) {
+    return std::any_of(set.begin(), set.end(),
+                       [&](const LeverCandidate* c) { return c->id == id; });
+  });
+}
+
+// To hold less than was asked for, whatever the engine: as many users as fit, as long as fits.
+void add_lesser_workloads(const Resolved& resolved, const engines::Assessment& before,
+                          std::vector<LeverCandidate>& candidates) {
+  constexpr int kLength = 50, kUsers = 55;
+  const auto proposed = [&](auto part) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const LeverCandidate& c) {
+      return c.changes_workload && part(c.workload) < part(resolved.workload);
+    });
+  };
+  const auto users = [](const engines::Workload& w) { return w.concurrency.count(); };
+  const auto length = [](const engines::Workload& w) { return w.sequence_tokens.count(); };
+  const auto add = [&](std::string id, int order, std::string change, std::string cost) {
+    LeverCandidate c;
+    c.id = std::move(id);
+    c.order = order;
+    c.change = std::move(change);
+    c.cost = std::move(cost);
+    c.changes_workload = true;
+    c.workload = resolved.workload;
+    candidates.push_back(std::move(c));
+  };
+  if (before.users > 0 && before.users < users(resolved.workload) && !proposed(users)) {
+    add("users", kUsers,
+        "serve " + format_grouped(before.users) + (before.users == 1 ? " user" : " users") +
+            " at a time",
+        "fewer users");
+    candidates.back().workload.concurrency = Sequences(before.users);
+  }
+  const int64_t longest = before.longest_sequence / 256 * 256;
+  if (longest > 0 && longest < length(resolved.workload) && !proposed(length)) {
+    add("length", kLength, "sequences of at most " + format_grouped(longest) + " tokens",
+        "shorter sequences");
+    candidates.back().workload.sequence_tokens = Tokens(longest);
+  }
+}
+
+// Usual cards and counts of them, by the memory that they have together.
+struct Size {
+  catalog::Gpu gpu;
+  int count = 1;
+  Bytes total() const { return gpu.total * count; }
 };
-
-// The resolved question with the changes applied; nullopt when a change cannot be (unknown format).
-std::optional<Resolved> apply(const Resolved& resolved, Formats& formats,
-                              const std::vector<const LeverCandidate*>& changes) {
-  Resolved changed = resolved;
-  std::string format;
-  for (const LeverCandidate* change : changes) {
-    for (const auto& [name, value] : change->options) {
-      if (value.is_null()) {
-        changed.settings.options.erase(name);
-      } else {
-        changed.settings.options.set(name, value);
-      }
-    }
-    if (!change->weights_format.empty()) format = change->weights_format;
-    // What was measured is of these weights on these cards.
-    if (!change->weights_format.empty() || !change->gpu.empty() || change->devices > 0) {
-      changed.settings.calibration = nullptr;
-    }
-    if (!change->gpu.empty() && !changed.hardware.devices.empty()) {
-      auto gpu = catalog::find_gpu(change->gpu);
-      if (!gpu) return std::nullopt;
-      for (engines::Device& device : changed.hardware.devices) {
-        device.total = gpu->total;
-        device.total_uncertainty = gpu->total_uncertainty;
-        device.used = Bytes();
-        device.gpu = *gpu;
-      }
-    }
-    if (change->devices > 0 && !changed.hardware.devices.empty()) {
-      changed.hardware.devices.resize(size_t(change->devices), changed.hardware.devices.front());
-    }
-    if (change->changes_workload) changed.workload = change->workload;
-  }
-  if (!format.empty() && !formats.put(format, changed)) return std::nullopt;
-  return changed;
-}
-
-// Need on the fullest device, for "bytes freed".
-Bytes need(const engines::Assessment& assessment) {
-  const engines::Ledger& ledger =
-      assessment.need.rows.empty() ? assessment.reserve : assessment.need;
-  return ledger.total(assessment.fullest_device).likely;
-}
-
-struct Tried {
-  std::vector<const LeverCandidate*> changes;
-  Lever lever;
-  Bytes freed;
-};
-
-std::string joined(const std::vector<const LeverCandidate*>& changes,
-                   std::string LeverCandidate::* part, std::string_view between) {
-  std::string text;
-  for (const LeverCandidate* change : changes) {
-    if ((change->*part).empty()) continue;
-    if (!text.empty()) text += between;
-    text += change->*part;
-  }
-  return text;
-}
-
-// The changes as a merge patch of the request that was planned.
-json::Value merge_patch(const std::vector<const LeverCandidate*>& changes) {
-  json::Value options = json::Value::object();
-  json::Value hardware = json::Value::object();
-  json::Value workload = json::Value::object();
-  json::Value patch = json::Value::object();
-  for (const LeverCandidate* change : changes) {
-    for (const auto& [name, value] : change->options) options.set(name, value);
-    if (!change->weights_format.empty()) patch.set("weights", change->weights_format);
-    if (!change->gpu.empty()) {
-      hardware.set("gpu", change->gpu);
-      hardware.set("total_bytes", json::Value());  // the card's own
-      hardware.set("used_bytes", json::Value());
-    }
-    if (change->devices > 0) hardware.set("count", change->devices);
-    if (change->changes_workload) {
-      if (change->workload.sequence_tokens.count() > 0)
-        workload.set("sequence_tokens", change->workload.sequence_tokens);
-      if (change->workload.concurrency.count() > 0)
-        workload.set("concurrency", change->workload.concurrency.count());
+std::vector<Size> usual_sizes(const engines::Engine& engine) {
+  constexpr int kMostCards = 8;
+  std::vector<Size> sizes;
+  for (const catalog::Gpu& gpu : usual_cards(engine)) {
+    for (int count = 1; count <= std::min(kMostCards, std::max(1, gpu.max_per_node)); count *= 2) {
+      sizes.push_back({gpu, count});
     }
   }
-  if (!options.as_object().empty()) {
-    json::Value engine = json::Value::object();
-    engine.set("options", std::move(options));
-    patch.set("engine", std::move(engine));
-  }
-  if (!hardware.as_object().empty()) patch.set("hardware", std::move(hardware));
-  if (!workload.as_object().empty()) patch.set("workload", std::move(workload));
-  return patch;
-}
-
-std::optional<Lever> attempt(const Resolved& resolved, Formats& formats, Bytes need_before,
-                             const std::vector<const LeverCandidate*>& changes) {
-  const auto changed = apply(resolved, formats, changes);
-  if (!changed) return std::nullopt;
-  const auto assessment = changed->engine->assess(changed->question(engines::Detail::lever));
-  if (!assessment) return std::nullopt;
-  Lever lever;
-  for (const LeverCandidate* change : changes) {
-    lever.ids.push_back(change->id);
-    lever.order += change->order;
-  }
-  lever.change = joined(changes, &LeverCandidate::change, ", and ");
-  lever.option = joined(changes, &LeverCandidate::option, " ");
-  lever.cost = joined(changes, &LeverCandidate::cost, "; ");
-  lever.freed = need_before - need(*assessment);
-  lever.after = judge(*assessment);
-  lever.users = assessment->users;
-  lever.combined = changes.size() > 1;
-  lever.set = merge_patch(changes);
-  return lever;
+  std::stable_sort(sizes.begin(), sizes.end(), [](const Size& a, const Size& b) {
+    return a.total() != b.total() ? a.total() < b.total() : a.count < b.count;
+  });
+  return sizes;
 }
 
 }  // namespace
 
+bool asks_less(const Lever& lever) { return lever.set.find("workload") != nullptr; }
+
+bool reaches(const Lever& lever) {
+  return lever.after.outcome == Outcome::fits && !asks_less(lever);
+}
+
+bool reaches_here(const Lever& lever) {
+  return reaches(lever) && lever.set.find("hardware") == nullptr;
+}
+
+std::optional<Cards> smallest_cards(const Resolved& resolved) {
+  if (resolved.hardware.is_cpu_only()) return std::nullopt;
+  Resolved asked = resolved;
+  asked.settings.calibration = nullptr;
+  for (const Size& size : usual_sizes(*resolved.engine)) {
+    Resolved there = on_cards(asked, size.gpu, size_t(size.count));
+    for (const engines::Layout& layout : there.engine->layouts(there.question(), size.count)) {
+      Resolved laid_out = there;
+      for (const auto& [name, value] : layout.options) laid_out.settings.options.set(name, value);
+      const auto sketch = sketch_plan(laid_out, engines::Detail::verdict);
+      if (sketch && sketch->verdict.outcome == Outcome::fits) {
+        return Cards{size.gpu.id, size.count, layout};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessment& before,
                                const Verdict& verdict) {
   std::vector<LeverCandidate> candidates = resolved.engine->levers(resolved.question(), before);
+  add_lesser_workloads(resolved, before, candidates);
   std::stable_sort(
       candidates.begin(), candidates.end(),
       [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
   if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
-  const Bytes need_before = need(before);
-  Formats formats(resolved);
+  Trial trial(resolved, before);
 
-  std::vector<Lever> singles;
-  std::vector<const LeverCandidate*> helpful;  // candidates that can take part in a combination
-  bool any_fits = false;
-  int replans = 0;
+  std::vector<Lever> found;
+  Changes helpful;        // candidates that can take part in a set
+  int cheapest = kNever;  // cost of the cheapest single that reaches the goal
   for (const LeverCandidate& candidate : candidates) {
-    auto lever = attempt(resolved, formats, need_before, {&candidate});
-    ++replans;
+    auto lever = trial.attempt({&candidate});
     if (!lever) continue;
     // A change that neither improves the verdict nor adds users is noise once everything fits;
-    // before that, one that frees memory may still take part in a combination.
+    // before that, one that frees memory may still take part in a set.
     const bool better = rank(lever->after.outcome) < rank(verdict.outcome);
     const bool more_users = lever->users > before.users;
     if (verdict.outcome == Outcome::fits && !more_users) continue;
     if (lever->freed.count() <= 0 && !better && !more_users) continue;
-    if (lever->after.outcome == Outcome::fits) any_fits = true;
+    if (reaches(*lever)) cheapest = std::min(cheapest, lever->order);
     helpful.push_back(&candidate);
-    singles.push_back(std::move(*lever));
+    // What the engine refuses whatever the memory, memory does not help against.
+    if (!before.refusals.empty() && lever->after.outcome == Outcome::refuses_to_start &&
+        lever->after.binding == verdict.binding) {
+      continue;
+    }
+    found.push_back(std::move(*lever));
   }
 
-  std::vector<Lever> combined;
-  if (verdict.outcome != Outcome::fits && !any_fits) {
-    std::vector<std::vector<const LeverCandidate*>> sets;
-    for (size_t i = 0; i < helpful.size(); ++i) {
-      for (size_t j = i + 1; j < helpful.size(); ++j) {
-        if (helpful[i]->id == helpful[j]->id) continue;
-        sets.push_back({helpful[i], helpful[j]});
-        for (size_t k = j + 1; k < helpful.size(); ++k) {
-          if (helpful[k]->id == helpful[i]->id || helpful[k]->id == helpful[j]->id) continue;
-          sets.push_back({helpful[i], helpful[j], helpful[k]});
-        }
+  // Several cheap changes together may cost less than the one that suffices alone.
+  if (verdict.outcome != Outcome::fits) {
+    int replans = 0;
+    size_t combined = 0;
+    for (const Changes& set : sets_of(helpful, cheapest)) {
+      if (combined >= kMaxCombined || replans >= kMaxReplans) break;
+      // With less asked for, a set is worth showing only where nothing holds all of it.
+      const bool less = std::any_of(set.begin(), set.end(),
+                                    [](const LeverCandidate* c) { return c->changes_workload; });
+      if (less || std::any_of(found.begin(), found.end(), [&](const Lever& other) {
+            return reaches(other) && exceeds(set, other);
+          })) {
+        continue;
       }
+      ++replans;
+      auto lever = trial.attempt(set);
+      if (!lever || !reaches(*lever)) continue;
+      found.push_back(std::move(*lever));
+      ++combined;
     }
-    const auto cost = [](const std::vector<const LeverCandidate*>& set) {
-      int sum = 0;
-      for (const LeverCandidate* c : set) sum += c->order;
-      return sum;
+  }
+
+  // Those that reach the goal first, then those that hold less than was asked, each in order of
+  // cost.
+  std::stable_sort(found.begin(), found.end(), [](const Lever& a, const Lever& b) {
+    const auto part = [](const Lever& lever) {
+      return reaches(lever) ? 0 : lever.after.outcome == Outcome::fits ? 1 : 2;
     };
-    std::stable_sort(sets.begin(), sets.end(), [&](const auto& a, const auto& b) {
-      return cost(a) != cost(b) ? cost(a) < cost(b) : a.size() < b.size();
-    });
-    for (const auto& set : sets) {
-      if (replans++ >= kMaxReplans || combined.size() >= kMaxCombined) break;
-      // A superset of a set that already fits costs more for nothing.
-      auto lever = attempt(resolved, formats, need_before, set);
-      if (lever && lever->after.outcome == Outcome::fits) {
-        const bool superset = std::any_of(combined.begin(), combined.end(), [&](const Lever& c) {
-          return std::all_of(c.ids.begin(), c.ids.end(), [&](const std::string& id) {
-            return std::find(lever->ids.begin(), lever->ids.end(), id) != lever->ids.end();
-          });
-        });
-        if (!superset) combined.push_back(std::move(*lever));
-      }
-    }
-  }
-
-  // Those that reach the goal first, each part in order of cost.
-  std::vector<Lever> all = std::move(singles);
-  all.insert(all.end(), std::make_move_iterator(combined.begin()),
-             std::make_move_iterator(combined.end()));
-  std::stable_sort(all.begin(), all.end(), [&](const Lever& a, const Lever& b) {
-    const bool fa = a.after.outcome == Outcome::fits;
-    const bool fb = b.after.outcome == Outcome::fits;
-    if (fa != fb) return fa;
+    if (part(a) != part(b)) return part(a) < part(b);
     return a.order < b.order;
   });
-  return all;
+  return found;
 }
 
 }  // namespace vramwise::plan

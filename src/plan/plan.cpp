@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include <algorithm>
+
 #include "plan/calibration.h"
 #include "plan/levers.h"
 
@@ -12,6 +14,10 @@ Result<Plan> make_plan(Resolved resolved, Levers levers) {
   plan.verdict = judge(plan.assessment);
   if (levers == Levers::search) {
     plan.levers = find_levers(plan.resolved, plan.assessment, plan.verdict);
+    if (plan.verdict.outcome != Outcome::fits &&
+        std::none_of(plan.levers.begin(), plan.levers.end(), reaches_here)) {
+      plan.smallest = smallest_cards(plan.resolved);
+    }
   }
   return plan;
 }

@@ -1,6 +1,7 @@
 // One question answered: budget, verdict, capacity, and what would help.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,15 @@ struct Lever {
   Verdict after;
   int64_t users = -1;  // after the change
   bool combined = false;
+  std::optional<engines::LogCheck> check;  // what the log says once it is done
   json::Value set;  // the request's members to replace (a JSON merge patch, RFC 7396)
+};
+
+// Cards that hold a question as it is.
+struct Cards {
+  std::string gpu;
+  int count = 1;
+  engines::Layout layout;
 };
 
 struct Plan {
@@ -30,6 +39,9 @@ struct Plan {
   engines::Assessment assessment;
   Verdict verdict;
   std::vector<Lever> levers;
+  // Where no change reaches the goal on the cards of the question: the smallest usual cards that
+  // do.
+  std::optional<Cards> smallest;
 };
 
 enum class Levers { skip, search };

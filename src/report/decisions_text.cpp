@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "report/cards_text.h"
 #include "report/fields.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -20,17 +21,6 @@ std::string dollars(const Value& choice) {
   return choice.find("usd_per_hour") != nullptr
              ? format_fixed(member(choice, "usd_per_hour").as_double(), 2)
              : std::string("-");
-}
-
-// What `plan` takes to plan a choice.
-std::string flags_of(const Value& choice) {
-  std::string flags = "--gpu " + text(choice, "gpu");
-  const int64_t count = integer(choice, "count");
-  if (count > 1) flags += " --count " + format_integer(count);
-  for (const json::Member& option : member(choice, "options").as_object()) {
-    flags += " --option " + option.key + "=" + json::dump(option.value);
-  }
-  return flags;
 }
 
 // What a million answer tokens cost; "~" by formula alone.
@@ -101,7 +91,7 @@ std::string gpus_text(const Value& answer, const Style& style) {
   }
   out += "\n" + table.draw(style);
   out += "\n* no other choice costs less and serves as many users\n";
-  out += wrap("plan the first with: " + flags_of(choices.front()), style.width, 2) + "\n";
+  out += wrap("plan the first with: " + cards_flags(choices.front()), style.width, 2) + "\n";
   if (costs) {
     out += wrap(
                "$/M tokens: per million answer tokens at the highest rate within the promise; ~ by "

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/fields.h"
+#include "report/lever_lines.h"
 #include "report/outcome.h"
 #include "report/placement_text.h"
 #include "report/text.h"
@@ -146,47 +147,6 @@ void add_capacity(std::string& out, const Value& answer, const Style& style) {
   out += "  " + wrap(join(facts, "; "), style.width, 2, 2) + "\n";
 }
 
-void add_levers(std::string& out, const Value& answer, const Style& style) {
-  const json::Array& levers = member(answer, "levers").as_array();
-  if (levers.empty()) {
-    const std::string outcome = text(answer, "outcome");
-    if (outcome != "fits") out += "\nNo single change or combination tried makes it fit.\n";
-    return;
-  }
-  const bool fits = text(answer, "outcome") == "fits";
-  out += "\n" + paint(style, Ink::bold, fits ? "For more users" : "What would help") +
-         ", cheapest first\n";
-  const size_t shown = style.verbosity > 0 ? levers.size() : std::min<size_t>(levers.size(), 6);
-  for (size_t i = 0; i < shown; ++i) {
-    const Value& lever = levers[i];
-    const std::string outcome = text(lever, "outcome");
-    const int64_t freed = integer(lever, "freed_bytes");
-    std::string line = text(lever, "change");
-    if (freed != 0) {
-      line += (freed > 0 ? ": frees " : ": takes ") + size_text(style, freed > 0 ? freed : -freed);
-    }
-    line += ", then " + outcome_words(outcome);
-    if (lever.find("users") != nullptr) {
-      const int64_t users = integer(lever, "users");
-      line += " with " + format_grouped(users) + (users == 1 ? " user" : " users");
-    }
-    out += "  " + mark(style, outcome) + wrap(line, style.width, 4, 4) + "\n";
-    if (lever.find("option") != nullptr) {
-      out += "    " + paint(style, Ink::dim, text(lever, "option")) + "\n";
-    }
-    if (lever.find("cost") != nullptr) {
-      out += "    " +
-             paint(style, Ink::dim, wrap("costs: " + text(lever, "cost"), style.width, 4, 4)) +
-             "\n";
-    }
-  }
-  if (shown < levers.size()) {
-    out += paint(style, Ink::dim,
-                 "  " + format_integer(int64_t(levers.size() - shown)) + " more with -v") +
-           "\n";
-  }
-}
-
 void add_notes(std::string& out, const Value& answer, const Style& style) {
   const json::Array& warnings = member(answer, "warnings").as_array();
   for (const Value& note : warnings) {
@@ -220,9 +180,10 @@ std::string head(const Value& answer, const Style& style) {
   }
   if (outcome != "fits") {
     for (const Value& lever : member(answer, "levers").as_array()) {
-      if (text(lever, "outcome") != "fits") continue;
+      if (!reaches(lever)) continue;
       std::string line = "Cheapest change that fits: " + text(lever, "change");
-      if (lever.find("option") != nullptr) line += " (" + text(lever, "option") + ")";
+      const std::string option = lever.find("option") != nullptr ? text(lever, "option") : "";
+      if (!option.empty()) line += option.front() == '(' ? " " + option : " (" + option + ")";
       out += "  " + wrap(line, style.width, 2, 2) + "\n";
       break;
     }
@@ -238,7 +199,7 @@ std::string plan_text(const Value& answer, const Style& style) {
   out += load_lines(member(answer, "workload"), style);
   add_placement(out, answer, style);
   out += options_text(answer, style);
-  add_levers(out, answer, style);
+  out += lever_lines(answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {
     out += "\n" + paint(style, Ink::bold, "Run it") + "\n  " + text(answer, "command") + "\n";

@@ -374,6 +374,11 @@ Buffers buffers_of(const Question&, const PlanState& s) {
   return buffers;
 }
 
+LogCheck log_check_of(const PlanState& s, size_t device) {
+  return {s.budgeter->backends()[device].name + " buffer sizes", s.budget.total(device), 0,
+          "bytes"};
+}
+
 std::vector<LogLine> log_lines_of(const Question& q, const PlanState& s) {
   std::vector<LogLine> lines;
   const Budget& b = s.budget;

@@ -212,6 +212,7 @@ Result<Assessment> assess_question(const Question& q) {
   a.kv = kv_facts(q, s, a);
   if (a.refusals.empty() && q.detail != Detail::verdict) answer_capacity(q, s, a);
   a.log = log_lines_of(q, s);
+  a.check = log_check_of(s, fullest_index(s, a));
   a.buffers = buffers_of(q, s);
   a.fit = s.fit;
   a.effective = effective_options(s);

@@ -55,6 +55,8 @@ std::vector<Refusal> refusals_of(const PlanState& state);
 void fill_ledgers(const Question& question, const PlanState& state, Assessment& assessment);
 std::vector<Requirement> requirements_of(const Question& question, const PlanState& state);
 std::vector<LogLine> log_lines_of(const Question& question, const PlanState& state);
+// The buffers of a device together, which the log prints one by one.
+LogCheck log_check_of(const PlanState& state, size_t device);
 Buffers buffers_of(const Question& question, const PlanState& state);
 
 std::vector<LeverCandidate> lever_candidates(const Question& question,

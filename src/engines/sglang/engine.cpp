@@ -233,6 +233,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.users = std::min(full.max_running, full.tokens / std::max<int64_t>(1, tokens));
   a.longest_sequence =
       std::min(full.tokens / requests, std::max(s.context, q.model->max_positions));
+  a.check = LogCheck{"max_total_num_tokens", full.tokens, saturating_multiply(tokens, requests),
+                     "tokens"};
   a.log.push_back({"Load weight end. mem usage", double(full.weights.likely.count()), "bytes"});
   a.log.push_back({"KV Cache is allocated. #tokens", double(full.tokens), "tokens"});
   if (full.window_tokens > 0)

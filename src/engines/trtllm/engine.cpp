@@ -167,6 +167,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
       std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);
   a.longest_sequence =
       std::min(full.tokens / requests, std::max(s.max_seq, q.model->max_positions));
+  a.check = LogCheck{"Allocated for max tokens in paged KV cache", full.tokens,
+                     saturating_multiply(round_up(tokens, s.block_tokens), requests), "tokens"};
   a.log.push_back(
       {"Memory used after loading model weights (inside torch) in memory usage profiling",
        double(full.weights.likely.count()), "bytes"});

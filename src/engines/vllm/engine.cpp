@@ -100,16 +100,13 @@ void answer_capacity(const Question& q, const Build& b, const Budget& budget, As
   const VllmShape& shape = budget.shape();
   if (shape.groups == 0) return;
   const Demand demand = demand_of(q, b, budget);
-  const int64_t pages = pages_of(shape, demand.tokens, b.decided.batch_tokens);
-  // Block 0 is never handed out.
-  const int64_t usable = std::max<int64_t>(0, budget.blocks - 1);
-  // Every data-parallel replica has a pool and a scheduler of its own.
-  if (pages > 0) a.users = std::min(usable / pages, b.decided.max_seqs) * b.given.data;
+  a.users = users_of(b, budget, demand);
   const int64_t limit = b.given.max_model_len
                             ? budget.max_model_len
                             : std::max(budget.max_model_len, q.model->max_positions);
-  a.longest_sequence =
-      longest_request_in_blocks(shape, usable, demand.requests, limit, b.decided.batch_tokens);
+  // Block 0 is never handed out.
+  a.longest_sequence = longest_request_in_blocks(shape, std::max<int64_t>(0, budget.blocks - 1),
+                                                 demand.requests, limit, b.decided.batch_tokens);
 }
 
 Result<Assessment> assess_vllm(const Question& q) {
@@ -124,6 +121,7 @@ Result<Assessment> assess_vllm(const Question& q) {
   a.requirements = requirements(q, b, budget);
   a.kv = kv_facts(b, budget);
   answer_capacity(q, b, budget, a);
+  if (q.detail != Detail::verdict) a.check = log_check(b, budget, demand_of(q, b, budget));
   if (q.detail != Detail::full) return a;
   a.log = log_lines(b, budget);
   a.effective = effective_options(b, budget);

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "engines/parallel.h"
 #include "engines/vllm/budget.h"
+#include "engines/vllm/layouts.h"
+#include "engines/vllm/startup.h"
 
 namespace vramwise::engines::vllm {
 namespace {
@@ -13,15 +15,21 @@ namespace {
 enum Order {
   kTowers = 5,
   kUtilisation = 10,
+  kExperts = 15,
   kSequences = 20,
   kBatch = 25,
   kCacheType = 30,
+  kLayout = 35,
   kEager = 40,
   kLength = 50,
   kWeights = 60,
   kRanks = 70,
   kCard = 80,
 };
+
+// The options that a layout sets.
+constexpr std::string_view kSizes[] = {"tensor_parallel_size", "pipeline_parallel_size",
+                                       "data_parallel_size", "enable_expert_parallel"};
 
 // Headroom left beside the budget when the share is raised: fluctuation between starts.
 constexpr int64_t kShareStepPercent = 1;
@@ -38,6 +46,8 @@ class Finder {
     eager();
     length();
     towers();
+    experts();
+    layout();
     weights();
     ranks();
     card();
@@ -64,6 +74,8 @@ class Finder {
   void eager();
   void length();
   void towers();
+  void experts();
+  void layout();
   void weights();
   void ranks();
   void card();
@@ -184,6 +196,59 @@ void Finder::towers() {
   LeverCandidate& c = add("language_model_only", kTowers, "leave the vision tower out",
                           "--language-model-only", "text only: no images");
   c.options = {{"language_model_only", json::Value(true)}};
+}
+
+void Finder::experts() {
+  if (b_.given.expert_parallel || b_.given.tensor * b_.given.data == 1) return;
+  if (fewest_experts(*q_.model) < b_.given.tensor * b_.given.data) return;
+  LeverCandidate& c =
+      add("enable_expert_parallel", kExperts, "share whole experts out over the ranks",
+          "--enable-expert-parallel", "ranks with busier experts make the others wait");
+  c.options = {{"enable_expert_parallel", json::Value(true)}};
+}
+
+// The layout of the same cards that serves the most users.
+void Finder::layout() {
+  if (b_.ranks_used < 2 || b_.ranks_used != int64_t(q_.hardware->devices.size())) return;
+  Question bare = q_;
+  for (const std::string_view name : kSizes) bare.settings.options.erase(name);
+  int64_t most = users_of(b_, budget_, demand_of(q_, b_, budget_));
+  std::optional<Layout> best;
+  for (Layout& layout : layouts(bare, int(b_.ranks_used))) {
+    Question q = bare;
+    for (const auto& [name, value] : layout.options) q.settings.options.set(name, value);
+    Notes notes;
+    const auto b = build(q, notes);
+    if (!b || !refusals(q, *b).empty()) continue;
+    const Budget budget = budget_of(q, *b);
+    if (budget.devices.empty()) continue;
+    const int64_t users = users_of(*b, budget, demand_of(q, *b, budget));
+    if (users <= most) continue;
+    most = users;
+    best = std::move(layout);
+  }
+  if (!best) return;
+  Options flags;
+  for (const auto& [name, value] : best->options) flags.set(name, value);
+  const auto size = [&](std::string_view name) {
+    const json::Value* value = flags.find(name);
+    return value == nullptr ? 1 : value->as_integer();
+  };
+  const bool replicas = size("data_parallel_size") > 1, stages = size("pipeline_parallel_size") > 1;
+  std::string option;
+  for (const auto& [name, value] : best->options) {
+    option += (option.empty() ? "--" : " --") + replace_all(name, "_", "-");
+    if (!value.is_boolean()) option += " " + json::dump(value);
+  }
+  LeverCandidate& c =
+      add("layout", kLayout, "lay the same cards out as " + best->label, std::move(option),
+          replicas ? "one request runs on fewer cards, so slower"
+          : stages ? "one request runs through stages, so slower"
+                   : "another share of the work for each card");
+  for (const std::string_view name : kSizes) {
+    const json::Value* value = flags.find(name);
+    c.options.emplace_back(name, value != nullptr ? *value : json::Value());
+  }
 }
 
 void Finder::weights() {

@@ -55,4 +55,17 @@ std::vector<LogLine> log_lines(const Build& b, const Budget& budget) {
   return lines;
 }
 
+std::optional<LogCheck> log_check(const Build& b, const Budget& budget, const Demand& demand) {
+  const VllmShape& shape = budget.shape();
+  if (shape.groups == 0) return std::nullopt;
+  // Block 0 is never handed out.
+  const int64_t pages = pages_of(shape, demand.tokens, b.decided.batch_tokens);
+  const int64_t needed = saturating_multiply(pages, demand.requests) + 1;
+  if (b.now.first_engine) return LogCheck{"# GPU blocks", budget.blocks, needed, "blocks"};
+  const auto tokens = [&](int64_t blocks) {
+    return pool_figure(shape, blocks, budget.max_model_len, b.decided.batch_tokens);
+  };
+  return LogCheck{"GPU KV cache size", tokens(budget.blocks), tokens(needed), "tokens"};
+}
+
 }  // namespace vramwise::engines::vllm

@@ -385,4 +385,12 @@ Demand demand_of(const Question& question, const Build& build, const Budget& bud
   return demand;
 }
 
+int64_t users_of(const Build& build, const Budget& budget, const Demand& demand) {
+  const int64_t pages = pages_of(budget.shape(), demand.tokens, build.decided.batch_tokens);
+  if (budget.shape().groups == 0 || pages == 0) return -1;
+  // Block 0 is never handed out. Every data-parallel replica has a pool and a scheduler of its own.
+  const int64_t usable = std::max<int64_t>(0, budget.blocks - 1);
+  return std::min(usable / pages, build.decided.max_seqs) * build.given.data;
+}
+
 }  // namespace vramwise::engines::vllm

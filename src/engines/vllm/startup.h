@@ -28,5 +28,7 @@ struct Demand {
   bool asked = false;
 };
 Demand demand_of(const Question& question, const Build& build, const Budget& budget);
+// Users of that length that all replicas serve at once; -1: a model without a cache.
+int64_t users_of(const Build& build, const Budget& budget, const Demand& demand);
 
 }  // namespace vramwise::engines::vllm

@@ -1,0 +1,134 @@
+// The list of changes is as good as trying every set, says how to check each, and names the cards
+// where no change is enough.
+#include "plan/levers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "json/parse.h"
+#include "plan/cards.h"
+#include "plan/lever_trial.h"
+#include "plan/request.h"
+
+namespace vramwise::plan {
+namespace {
+
+Plan planned(std::string_view text) {
+  const auto request = json::parse(text, "request");
+  EXPECT_TRUE(request) << text;
+  const auto question = read_request(json::Reader(*request, "request"));
+  EXPECT_TRUE(question) << text;
+  auto plan = make_plan(*question);
+  EXPECT_TRUE(plan) << text;
+  return std::move(*plan);
+}
+
+// Short of a little, of much, and refused whatever the memory.
+const char* const kShort[] = {
+    R"({"model":{"ref":"Qwen/Qwen3-32B"},"engine":{"name":"vllm"},"hardware":{"gpu":"h100-sxm"},
+        "workload":{"sequence_tokens":16384,"concurrency":6}})",
+    R"({"model":{"ref":"Qwen/Qwen3-8B"},"engine":{"name":"sglang"},"hardware":{"gpu":"rtx-4090"},
+        "workload":{"sequence_tokens":16384,"concurrency":6}})",
+    R"({"model":{"ref":"Qwen/Qwen3-30B-A3B"},"weights":"fp8","hardware":{"gpu":"h100-sxm","count":4},
+        "engine":{"name":"vllm","options":{"tensor_parallel_size":4}}})",
+    R"({"model":{"ref":"Qwen/Qwen3-8B"},"weights":"Q8_0","engine":{"name":"llama.cpp"},
+        "hardware":{"gpu":"rtx-3060-12"},"workload":{"sequence_tokens":32768,"concurrency":1}})",
+};
+
+// Every set of up to three proposed changes: none reaches the goal at less cost than the first.
+TEST(Levers, TheFirstIsTheCheapestSetThatReachesTheGoal) {
+  for (const char* text : kShort) {
+    const Plan plan = planned(text);
+    ASSERT_NE(plan.verdict.outcome, Outcome::fits) << text;
+    ASSERT_FALSE(plan.levers.empty()) << text;
+    ASSERT_TRUE(reaches(plan.levers.front())) << text;
+    const auto candidates = plan.resolved.engine->levers(plan.resolved.question(), plan.assessment);
+    Trial trial(plan.resolved, plan.assessment);
+    int cheapest = 1 << 30;
+    const auto attempt = [&](const Changes& set) {
+      if (cost_of(set) >= cheapest) return;
+      const auto lever = trial.attempt(set);
+      if (lever && reaches(*lever)) cheapest = cost_of(set);
+    };
+    const auto other = [](const auto& a, const auto& b) { return a.id != b.id; };
+    for (const auto& a : candidates) {
+      attempt({&a});
+      for (const auto& b : candidates) {
+        if (&b <= &a || !other(a, b)) continue;
+        attempt({&a, &b});
+        for (const auto& c : candidates) {
+          if (&c > &b && other(a, c) && other(b, c)) attempt({&a, &b, &c});
+        }
+      }
+    }
+    EXPECT_EQ(plan.levers.front().order, cheapest) << text << plan.levers.front().change;
+  }
+}
+
+TEST(Levers, WhatReachesTheGoalComesFirstAndIsCheapestFirst) {
+  for (const char* text : kShort) {
+    const Plan plan = planned(text);
+    for (size_t i = 1; i < plan.levers.size(); ++i) {
+      const Lever &a = plan.levers[i - 1], &b = plan.levers[i];
+      EXPECT_GE(reaches(a), reaches(b)) << text;
+      if (reaches(a) == reaches(b) && a.after.outcome == b.after.outcome &&
+          asks_less(a) == asks_less(b) && reaches(a)) {
+        EXPECT_LE(a.order, b.order) << text;
+      }
+    }
+  }
+}
+
+// The figure of the log is enough where the goal is reached, and is what the plan with the change
+// predicts.
+TEST(Levers, TheCheckHoldsWhereTheGoalIsReached) {
+  int checked = 0;
+  for (const char* text : kShort) {
+    for (const Lever& lever : planned(text).levers) {
+      ASSERT_TRUE(lever.check) << text << lever.change;
+      if (!reaches(lever)) continue;
+      EXPECT_GE(lever.check->expected, lever.check->least) << text << lever.change;
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 8);
+}
+
+// Memory does not help against a refusal that has nothing to do with it.
+TEST(Levers, ARefusalIsNotAnsweredWithMemory) {
+  const Plan plan = planned(kShort[2]);
+  ASSERT_EQ(plan.verdict.binding, "tensor_parallel");
+  EXPECT_EQ(plan.levers.front().ids, std::vector<std::string>{"enable_expert_parallel"});
+  for (const Lever& lever : plan.levers) {
+    EXPECT_NE(lever.after.outcome, Outcome::refuses_to_start) << lever.change;
+  }
+}
+
+TEST(Levers, TheSmallestCardsHoldItAndNoSmallerOnesDo) {
+  const char* const text =
+      R"({"model":{"ref":"Qwen/Qwen3-8B"},"engine":{"name":"sglang"},"hardware":{"gpu":"rtx-4060"},
+          "workload":{"sequence_tokens":32768,"concurrency":4}})";
+  const Plan plan = planned(text);
+  EXPECT_TRUE(std::none_of(plan.levers.begin(), plan.levers.end(), reaches_here));
+  ASSERT_TRUE(plan.smallest);
+  const auto outcome = [&](const catalog::Gpu& gpu, int count, const engines::Layout& layout) {
+    Resolved there = on_cards(plan.resolved, gpu, size_t(count));
+    for (const auto& [name, value] : layout.options) there.settings.options.set(name, value);
+    const auto sketch = sketch_plan(there, engines::Detail::verdict);
+    return sketch ? sketch->verdict.outcome : Outcome::refuses_to_start;
+  };
+  const auto found = catalog::find_gpu(plan.smallest->gpu);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(outcome(*found, plan.smallest->count, plan.smallest->layout), Outcome::fits);
+  for (const char* smaller : {"rtx-4060", "rtx-4060-ti-16", "rtx-4090", "rtx-5090"}) {
+    const auto gpu = catalog::find_gpu(smaller);
+    ASSERT_TRUE(gpu);
+    if (gpu->total < found->total * plan.smallest->count) {
+      EXPECT_NE(outcome(*gpu, 1, {}), Outcome::fits) << smaller;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramwise::plan
