@@ -23,7 +23,7 @@ need_clang() {
 }
 need_wasm() {
   need_native
-  need "for WebAssembly" "clang-19 clang++-19" "llvm-19 llvm-ar-19" "lld-19 wasm-ld-19" \
+  need "for WebAssembly" "clang-19 clang++-19" "llvm-19 llvm-ar-19" "lld-19 wasm-ld-19" "binaryen wasm-opt" \
     "wasi-libc @/usr/include/wasm32-wasi/stdio.h" \
     "libc++-19-dev-wasm32 @/usr/lib/llvm-19/include/wasm32-wasi/c++" \
     "libc++abi-19-dev-wasm32 @/usr/lib/wasm32-wasi/libc++abi.a" \

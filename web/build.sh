@@ -17,10 +17,10 @@ fi
 [[ ${1-} != --install ]] || exit 0
 
 # The index asks the core about every model of the catalog: only when either has changed.
-if [[ ! -f $parts/index.json || -n $(find "$root/catalog" "$wasm" "$web/scripts/index_data.mjs" -newer "$parts/index.json" -print -quit) ]]; then
-  node --no-warnings "$web/scripts/index_data.mjs" "$wasm" "$parts/index.json"
-fi
 cd "$web"
-VRAMWISE_ENTRY=worker npx --no-install vite build
-VRAMWISE_ENTRY=main npx --no-install vite build
+VRAMWISE_ENTRY=questions npx --no-install vite build
+if [[ ! -f $parts/index.json || -n $(find "$root/catalog" "$wasm" "$web/scripts/index_data.mjs" "$web/src/state" -newer "$parts/index.json" -print -quit) ]]; then
+  node --no-warnings "$web/scripts/index_data.mjs" "$wasm" "$parts/questions.js" "$parts/index.json"
+fi
+for entry in worker unpack main; do VRAMWISE_ENTRY=$entry npx --no-install vite build; done
 node scripts/pack.mjs "$parts" "$wasm" "$(tr -d '\n' <"$root/VERSION")" "$out/vramwise.html"

@@ -1,6 +1,10 @@
-// Two bundles without chunks: the page and its worker. scripts/pack.mjs puts both into one HTML file.
+// Bundles without chunks: the page, its worker, what unpacks the core for both (scripts/pack.mjs puts them into one
+// HTML file), and the first questions, which the build asks the core (scripts/index_data.mjs).
 import { defineConfig } from 'vite';
 
+const sources: Record<string, string> = {
+  main: 'src/main.tsx', worker: 'src/core/worker.ts', unpack: 'src/core/unpack.ts', questions: 'src/state/questions.ts',
+};
 const entry = process.env.VRAMWISE_ENTRY ?? 'main';
 
 export default defineConfig({
@@ -15,9 +19,9 @@ export default defineConfig({
     cssCodeSplit: false,
     reportCompressedSize: false,
     lib: {
-      entry: entry === 'worker' ? 'src/core/worker.ts' : 'src/main.tsx',
-      formats: ['iife'],
-      name: 'vramwise',
+      entry: sources[entry]!,
+      formats: [entry === 'questions' ? 'es' : 'iife'],
+      name: entry === 'unpack' ? 'vramwiseUnpack' : 'vramwise',
       fileName: () => `${entry}.js`,
       cssFileName: entry,
     },

@@ -4,13 +4,15 @@
 //   {models: [[id, family, parameters, active, cache bytes per token, stored format], …],
 //    gpus:   [[id, name, group, GB], …],
 //    workloads: [[id, name], …],
-//    engines: {vllm: {releases: […], options: [[name, flag, type, choices, part, default, effect, until], …]}, …}}
+//    engines: {vllm: {releases: […], options: [[name, flag, type, choices, part, default, effect, until], …]}, …},
 //
-// index_data.mjs WASM OUT
+//    answers: [[question, answer], …] what the page asks first, as text
+//
+// index_data.mjs WASM QUESTIONS OUT
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { load } from '../../tests/wasm/wasm_module.mjs';
 
 const catalog = fileURLToPath(new URL('../../catalog/', import.meta.url));
@@ -98,10 +100,12 @@ function engines() {
   return result;
 }
 
-const [wasm, out] = process.argv.slice(2);
+const [wasm, questions, out] = process.argv.slice(2);
 const { handle } = await load(wasm);
 const workloads = files('workloads').map((file) => read(`workloads/${file}`)).map(({ id, name }) => [id, name]);
-const index = { models: models(handle), gpus: gpus(), workloads, engines: engines() };
+const { FIRST } = await import(pathToFileURL(questions).href);
+const answers = FIRST.map((question) => [JSON.stringify(question), handle(JSON.stringify(question))]);
+const index = { answers, models: models(handle), gpus: gpus(), workloads, engines: engines() };
 writeFileSync(out, JSON.stringify(index));
 console.log(`${basename(out)}: ${index.models.length} models, ${index.gpus.length} cards, ` +
   `${Object.values(index.engines).reduce((sum, engine) => sum + engine.options.length, 0)} options`);

@@ -2,8 +2,8 @@
 import './styles/index.css';
 import { render } from 'preact';
 import { App } from './app';
-import { block, packedBlock } from './core/bytes';
-import { askText, start } from './core/client';
+import { block } from './core/bytes';
+import { askText, giveCore, start } from './core/client';
 import { openLink, setTheme } from './state/actions';
 import { loadIndex } from './state/catalog';
 import { listenToKeys } from './state/keys';
@@ -15,13 +15,20 @@ import { contract } from './state/traffic';
 /** What takes long (cards, models) must not stand before the next verdict. */
 const script = (request: { ask?: string }) => askText(request.ask === 'gpus' || request.ask === 'models' ? 'search' : 'verdict', request);
 
+/** Until the browser has read the whole page. */
+const read = () => new Promise<void>((resolve) => {
+  if (document.readyState !== 'loading') resolve();
+  else document.addEventListener('DOMContentLoaded', () => resolve());
+});
+
 async function main(): Promise<void> {
   performance.mark('vramwise:script');
-  // A worker unpacks and compiles the core while the form is drawn.
-  start(packedBlock('core-data'), document.getElementById('worker-text')?.textContent ?? '');
+  // The core stands behind this script: the form is drawn before the browser has read it, with the answer that the
+  // build made of the first example. A worker starts meanwhile, unpacks and compiles it.
+  start(`${block('unpack-text')}\n${block('worker-text')}`);
+  const core = read().then(() => giveCore(block('core-data')));
   set({ theme: (document.documentElement.dataset.choice as 'system' | 'light' | 'dark') ?? 'system' });
-  const index = await block('index-data');
-  loadIndex(new TextDecoder().decode(index));
+  loadIndex(block('index-data'));
   const first = PRESETS[0]!.request;
   if (location.hash === '#empty') set({ request: undefined });
   else if (!(await openLink(location.hash))) change(first);
@@ -36,6 +43,7 @@ async function main(): Promise<void> {
   listenToKeys();
   addEventListener('hashchange', () => void openLink(location.hash));
   matchMedia('(prefers-color-scheme:dark)').addEventListener('change', () => get().theme === 'system' && setTheme('system'));
+  await core;
 }
 
 main().catch((error: unknown) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
+import { batch } from './support/native.mjs';
 import { binary, close, errors, open, requests, state } from './support/browser.mjs';
 
 after(async () => {
@@ -32,11 +33,27 @@ test('opens from file:// with the first example', async () => {
   await tab.context().close();
 });
 
+test('the answers it comes with are the core\'s, to the byte', async () => {
+  const tab = await open();
+  const { answers } = await tab.evaluate(() => JSON.parse(document.getElementById('index-data').textContent));
+  assert.equal(answers.length, 2, 'plan and facts of the first example');
+  assert.deepEqual(answers.map(([question]) => question), await tab.evaluate(() => {
+    const { schema_version, ...request } = globalThis.vramwise.request();
+    return [JSON.stringify({ schema_version, ...request, levers: false }), JSON.stringify({ ask: 'inspect', model: request.model })];
+  }), 'they are what the first example asks');
+  assert.deepEqual(batch(answers.map(([question]) => JSON.parse(question))), answers.map(([, answer]) => answer), 'the command line says the same');
+  // Keys in another order are another text, which the page does not know: the core in it answers.
+  const fresh = await tab.evaluate((answers) => Promise.all(answers.map(([question]) =>
+    globalThis.vramwise.askText(Object.fromEntries(Object.entries(JSON.parse(question)).reverse())))), answers);
+  assert.deepEqual(fresh, answers.map(([, answer]) => answer), 'the core of the page says the same');
+  await tab.context().close();
+});
+
 test('workers carry the core, and the policy forbids every request', async () => {
   const tab = await open();
   assert.equal(tab.workers().length > 0, true, 'no worker runs');
   const policy = await tab.locator('meta[http-equiv=Content-Security-Policy]').getAttribute('content');
-  assert.match(policy, /^default-src 'none'; script-src 'wasm-unsafe-eval' 'sha256-[^']+' 'sha256-[^']+'; style-src 'sha256-[^']+'; worker-src blob:; img-src data: blob:; base-uri 'none'; form-action 'none'$/);
+  assert.match(policy, /^default-src 'none'; script-src 'wasm-unsafe-eval' 'sha256-[^']+' 'sha256-[^']+' 'sha256-[^']+'; style-src 'sha256-[^']+'; worker-src blob:; img-src data: blob:; base-uri 'none'; form-action 'none'$/);
   const refused = await tab.evaluate(() => fetch('https://example.org/').then(() => 'sent', () => 'refused'));
   assert.equal(refused, 'refused');
   errors.length = 0; // the refusal itself is printed
@@ -56,6 +73,9 @@ test('where a worker cannot start, the main thread answers', async () => {
   await tab.reload();
   await tab.waitForFunction(() => globalThis.vramwise?.state().plan, undefined, { timeout: 240_000 });
   assert.equal(await tab.locator('.vword').innerText(), 'Does not fit');
+  // Not the answer that the page came with: one that only a core can give.
+  const asked = { schema_version: 1, ask: 'inspect', model: { ref: 'Qwen/Qwen3-0.6B' } };
+  assert.equal((await tab.evaluate((asked) => globalThis.vramwise.ask(asked), asked)).model.id ?? 'none', 'Qwen/Qwen3-0.6B');
   assert.equal(tab.workers().length, 0);
   await tab.context().close();
 });

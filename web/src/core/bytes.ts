@@ -1,4 +1,4 @@
-// Data blocks of the page: base64 of deflated bytes, unpacked by the browser.
+// Data blocks of the page, base64, and what the browser packs and unpacks itself.
 
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
@@ -16,15 +16,12 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 // One chunk in: a Blob's stream would hand the bytes over in many small ones, each with its own turn.
-const chunk = (bytes: Uint8Array<ArrayBuffer>) => new ReadableStream<Uint8Array<ArrayBuffer>>({
+export const chunk = (bytes: Uint8Array<ArrayBuffer>) => new ReadableStream<Uint8Array<ArrayBuffer>>({
   start(controller) {
     controller.enqueue(bytes);
     controller.close();
   },
 });
-
-export const unpacked = (bytes: Uint8Array<ArrayBuffer>) =>
-  chunk(bytes).pipeThrough(new DecompressionStream('deflate-raw') as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
 
 async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformStream): Promise<Uint8Array<ArrayBuffer>> {
   const piped = chunk(bytes).pipeThrough(stream as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
@@ -34,11 +31,9 @@ async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformS
 export const inflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new DecompressionStream('deflate-raw'));
 export const deflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new CompressionStream('deflate-raw'));
 
-/** A data block <script type="application/octet-stream" id="…">, as it stands in the page. */
-export function packedBlock(id: string): string {
+/** A data block <script type="…" id="…">, as it stands in the page. */
+export function block(id: string): string {
   const text = document.getElementById(id)?.textContent?.trim();
   if (!text) throw new Error(`the page is incomplete: data block ${id} is missing`);
   return text;
 }
-
-export const block = (id: string) => inflate(fromBase64(packedBlock(id)));

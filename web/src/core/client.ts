@@ -4,9 +4,9 @@
 //   search    changes, cards, prices
 //   load      a simulated load: seconds of work, so giving up ends the worker itself
 // Each lane is a worker; where a worker cannot start, the main thread answers.
-import { fromBase64 } from './bytes';
 import type { Answer } from './types';
-import { compile, complete, instantiate, type Core, type Part } from './module';
+import { compile } from './compile';
+import { complete, instantiate, type Core, type Part } from './module';
 import type { Compiled, FromWorker, Question, ToWorker } from './worker';
 
 export type Lane = 'verdict' | 'pictures' | 'search' | 'load';
@@ -25,7 +25,9 @@ interface Line {
 // Resolved by the first lane; by the main thread where that cannot start.
 let takeModule: (module: WebAssembly.Module | Promise<WebAssembly.Module>) => void;
 const module = new Promise<WebAssembly.Module>((resolve) => { takeModule = resolve; });
-let packed = '';
+// The packed module stands at the end of the page, behind the form.
+let takePacked: (packed: string) => void;
+const packed = new Promise<string>((resolve) => { takePacked = resolve; });
 let workerText = '';
 let number = 0;
 const waiting = new Map<number, Waiting>();
@@ -34,14 +36,19 @@ const lines = new Map<Lane, Line>();
 /** How long the core itself took for the last answer of a lane, in milliseconds. */
 export const lastTook: Partial<Record<Lane, number>> = {};
 
-/** `core`: the packed module. The first lane starts at once, unpacks and compiles it beside the page. */
-export function start(core: string, worker: string): void {
-  packed = core;
+/** Starts the first lane, so that its worker is there when the module is. `worker`: the script of all of them. */
+export function start(worker: string): void {
   workerText = worker;
   line('verdict');
 }
 
+/** The packed module: the first lane unpacks and compiles it beside the page. */
+export const giveCore = (core: string): void => takePacked(core);
+
+const compileHere = () => takeModule(packed.then(compile));
+
 function settle(lane: Lane, { id, answer, failure, ms }: FromWorker): void {
+  if (!Object.keys(lastTook).length) performance.mark('vramwise:core');
   lastTook[lane] = ms;
   const asked = waiting.get(id);
   waiting.delete(id);
@@ -61,13 +68,13 @@ function workerLine(lane: Lane, url: string): Line {
     event.preventDefault();
     // It could not start or died: the main thread takes over, with what is still unanswered.
     worker.terminate();
-    if (lane === 'verdict') takeModule(compile(fromBase64(packed)));
+    if (lane === 'verdict') compileHere();
     const line = mainLine(lane);
     lines.set(lane, line);
     for (const question of sent.values()) line.post(question);
   };
   const sent = new Map<number, Question>();
-  if (lane === 'verdict') send({ packed });
+  if (lane === 'verdict') void packed.then((core) => send({ packed: core }));
   else void module.then((compiled) => send({ module: compiled }));
   return {
     post(question) {
@@ -114,7 +121,7 @@ function line(lane: Lane): Line {
       workerUrl ??= URL.createObjectURL(new Blob([workerText], { type: 'text/javascript' }));
       found = workerLine(lane, workerUrl);
     } catch {
-      if (lane === 'verdict') takeModule(compile(fromBase64(packed)));
+      if (lane === 'verdict') compileHere();
       found = mainLine(lane);
     }
     lines.set(lane, found);
@@ -133,6 +140,9 @@ function keep(request: string, answer: string): void {
   kept.set(request, answer);
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
 }
+
+/** An answer that the core gave to the build of this page. */
+export const knowAnswer = keep;
 
 /** The answer as text, exactly as the core gave it. Rejects with Dropped once `signal` fires. */
 export function askText(lane: Lane, question: object, signal?: AbortSignal, parts?: Part[], recording?: string): Promise<string> {

@@ -3,8 +3,6 @@
 //
 //   alloc(n) → copy the request in → handle(request, n) → [length, answer] → free
 
-import { unpacked } from './bytes.js';
-
 interface Exports {
   memory: WebAssembly.Memory;
   _initialize?: () => void;
@@ -35,13 +33,6 @@ export interface Core {
 
 // include/vramwise/vramwise.h: uint64 offset, pointer, uint32 size, uint32 blob; 8-aligned.
 const PART_BYTES = 24;
-
-/** Deflated bytes of the module; compiled while they are still being unpacked. */
-export async function compile(packed: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> {
-  const stream = unpacked(packed);
-  if (!('compileStreaming' in WebAssembly)) return WebAssembly.compile(await new Response(stream).arrayBuffer());
-  return WebAssembly.compileStreaming(new Response(stream, { headers: { 'content-type': 'application/wasm' } }));
-}
 
 /** Every import answers "not there" (ENOSYS 52) or does nothing; proc_exit is a trap. */
 function wasi(module: WebAssembly.Module, memory: () => WebAssembly.Memory): WebAssembly.Imports {

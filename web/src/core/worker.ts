@@ -1,8 +1,8 @@
 // A lane: one core in a worker of its own. First message: the module, compiled or (for the first lane) packed as
 // it stands in the page; that lane hands the compiled one back for the others. Then questions; each is answered
 // in order, and one that was given up before its turn is left out.
-import { fromBase64 } from './bytes';
-import { compile, complete, instantiate, type Core, type Part } from './module';
+import { compile } from './compile';
+import { complete, instantiate, type Core, type Part } from './module';
 
 export interface Question {
   id: number;
@@ -53,7 +53,7 @@ turn.port1.onmessage = () => {
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
   if ('packed' in data) {
-    const module = await compile(fromBase64(data.packed));
+    const module = await compile(data.packed);
     self.postMessage({ module } satisfies Compiled);
     core = await instantiate(module);
   } else if ('module' in data) {

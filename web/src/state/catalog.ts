@@ -1,4 +1,5 @@
 // What can be chosen: the index built from catalog/ (scripts/index_data.mjs), in named fields.
+import { knowAnswer } from '../core/client';
 
 export interface ModelEntry {
   id: string;
@@ -30,6 +31,8 @@ export interface OptionEntry {
 }
 
 type RawIndex = {
+  /** Questions and the core's answers, both as text. */
+  answers: [string, string][];
   models: [string, string, number, number, number, string][];
   gpus: [string, string, string, number][];
   workloads: [string, string][];
@@ -49,6 +52,7 @@ export function loadIndex(text: string): void {
     ({ id, family, parameters, active, cacheBytesPerToken, format }));
   gpus = index.gpus.map(([id, name, group, gb]) => ({ id, name, group, gb }));
   workloads = index.workloads;
+  for (const [question, answer] of index.answers) knowAnswer(question, answer);
   raw = index.engines;
   options.clear();
 }

@@ -10,6 +10,7 @@ import { gpus } from './catalog';
 import { clearSimulation, simulate } from './simulate';
 import { contract, planned } from './traffic';
 import { toHash } from './link';
+import { inspectQuestion, planQuestion } from './questions';
 import { contextOf, merge, usersOf, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
 
@@ -73,7 +74,7 @@ async function verdict(request: Request): Promise<void> {
   const answers = get().asked;
   try {
     const key = JSON.stringify(request.model);
-    const inspect = () => ask<Inspect>('verdict', { ask: 'inspect', model: request.model });
+    const inspect = () => ask<Inspect>('verdict', inspectQuestion(request));
     const known = key === modelKey;
     let inspected: Answer<Inspect> | undefined;
     if (clamp && !known) {
@@ -82,7 +83,7 @@ async function verdict(request: Request): Promise<void> {
     }
     clamp = false;
     // The verdict does not wait for the facts about the model.
-    const planning = ask<Plan>('verdict', { ...planned(request), levers: false });
+    const planning = ask<Plan>('verdict', planQuestion(request));
     const inspecting = known ? undefined : (inspected ?? inspect());
     const plan = await planning;
     set(plan.error ? { error: plan.error, plan: undefined, ready: true, answers } : { plan, error: undefined, ready: true, answers });
@@ -138,6 +139,8 @@ function done(what: keyof State['of'], patch: Partial<State>): void {
 
 async function keepLink(request: Request): Promise<void> {
   const hash = await toHash(request);
+  // The first verdict may be there before the page has been read to its end; the address waits for that.
+  if (document.readyState !== 'complete') await new Promise((resolve) => addEventListener('load', resolve, { once: true }));
   if (get().request === request) history.replaceState(null, '', hash);
 }
 
