@@ -1,5 +1,6 @@
 #include "catalog/stored_format.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -26,6 +27,7 @@ struct Rule {
   std::string_view weights;
   std::string_view quantization;  // JSON, empty for none
   std::string_view description;
+  std::string_view holds = {};  // parts that the rest of the name must have, parted by blanks
 };
 
 // How llm-compressor writes a scheme. Ignored: the head, and the routers of experts.
@@ -64,6 +66,13 @@ constexpr std::string_view kInt4Group128 = VRAMWISE_COMPRESSED(
 constexpr std::string_view kInt4Group32 = VRAMWISE_COMPRESSED(
     "pack-quantized",
     R"({"num_bits":4,"type":"int","symmetric":true,"strategy":"group","group_size":32})", "null");
+// Nothing but the routed experts: element counts of Qwen3-Next, Qwen3-Coder-Next and Qwen3.5-122B
+// on the hub.
+constexpr std::string_view kInt4Experts =
+    R"({"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"group_0":{)"
+    R"("targets":["Linear"],"input_activations":null,"weights":{"num_bits":4,"type":"int",)"
+    R"("symmetric":true,"strategy":"group","group_size":32}}},"ignore":["lm_head",)"
+    R"("re:.*mlp\\.gate$","re:.*attn.*","re:.*shared_expert.*","re:.*vis(ion|ual).*","re:mtp\\.fc"]})";
 constexpr std::string_view kInt8Group32 = VRAMWISE_COMPRESSED(
     "pack-quantized",
     R"({"num_bits":8,"type":"int","symmetric":true,"strategy":"group","group_size":32})", "null");
@@ -118,6 +127,12 @@ constexpr Rule kRules[] = {
      "stored by AutoRound, 4 bits in groups of 128; which matrices it leaves out is not known"},
     {"-autoround", Publisher::any, "", kAutoRound,
      "stored by AutoRound, 4 bits in groups of 128; which matrices it leaves out is not known"},
+    {"-awq-4bit", Publisher::cyankiwi, "", kInt4Experts,
+     "routed experts stored in int4 in groups of 32, the rest in 16 bits", "qwen3 -next"},
+    {"-awq-4bit", Publisher::cyankiwi, "", kInt4Experts,
+     "routed experts stored in int4 in groups of 32, the rest in 16 bits", "qwen3.5 b-a"},
+    {"-awq-4bit", Publisher::cyankiwi, "", kInt4Experts,
+     "routed experts stored in int4 in groups of 32, the rest in 16 bits", "qwen3.6 b-a"},
     {"-awq-4bit", Publisher::cyankiwi, "", kInt4Group32,
      "stored in int4 in groups of 32 (compressed-tensors)"},
     {"-awq-8bit", Publisher::cyankiwi, "", kInt8Group32,
@@ -157,6 +172,11 @@ std::optional<FormatEnding> format_ending(std::string_view publisher, std::strin
   for (const Rule& rule : kRules) {
     if (!ends_with(lower, rule.ending) || lower.size() == rule.ending.size()) continue;
     if (rule.publisher != Publisher::any && rule.publisher != who) continue;
+    const auto parts = split(rule.holds, ' ');
+    if (!std::all_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return contains(lower, part); })) {
+      continue;
+    }
     FormatEnding found;
     found.length = rule.ending.size();
     found.format.weights = rule.weights;
