@@ -130,6 +130,20 @@ Result<Lengths> read_lengths(const json::Reader& load, std::unique_ptr<Trace>& t
           .hint("write \"lengths\":{\"kind\":\"preset\",\"name\":\"chat\"}, or give a trace"));
 }
 
+namespace {
+
+// Whether requests begin alike, as far as the load says.
+bool shares_text(const Question& q) {
+  if (q.lengths.shared_tokens() > 0) return true;
+  if (q.arrivals && q.arrivals->kind == Arrivals::Kind::sessions) return true;
+  if (!q.trace) return false;
+  return !q.trace->chains.empty() ||
+         std::any_of(q.trace->rows.begin(), q.trace->rows.end(),
+                     [](const TraceRow& row) { return row.prefix >= 0 || row.session >= 0; });
+}
+
+}  // namespace
+
 Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request) {
   q.plan = std::move(plan);
   if (!q.plan->verdict.starts) {
@@ -248,15 +262,7 @@ Result<Question> read_question(const json::Reader& request) {
       q.step.validated = true;
     }
   }
-  if (q.lengths.shared_tokens() > 0 ||
-      (q.arrivals && q.arrivals->kind == Arrivals::Kind::sessions) ||
-      (q.trace && (!q.trace->chains.empty() || q.trace->rows.front().prefix >= 0))) {
-    // Shared text is worth a prefix cache, where the engine has one and nobody switched it off.
-    if (q.scheduler.policy == Policy::decode_first && q.plan) {
-      const json::Value* on = q.plan->assessment.effective.find("enable_prefix_caching");
-      if (on == nullptr || on->as_boolean()) q.scheduler.prefix_caching = true;
-    }
-  }
+  if (q.plan && shares_text(q)) TRY(switch_reuse_on(*q.plan, q.scheduler, q.notes));
   TRY(check(q.scheduler));
   return q;
 }

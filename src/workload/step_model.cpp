@@ -16,6 +16,7 @@ namespace {
 
 // Steps beyond this many tokens go on along a straight line: all arithmetic by then.
 constexpr int64_t kMostTabled = 16384;
+constexpr int64_t kReuseGrain = 16;
 
 struct WeightBytes {
   double dense = 0, experts = 0, head = 0;  // bytes, the whole model
@@ -283,6 +284,29 @@ int64_t replicas_of(const plan::Plan& plan) {
   if (!traits) return 1;
   const json::Value* found = plan.assessment.effective.find(traits->option("data_parallel"));
   return found != nullptr && found->is_integer() ? std::max<int64_t>(1, found->as_integer()) : 1;
+}
+
+Result<bool> switch_reuse_on(const plan::Plan& plan, Scheduler& s, Notes& notes) {
+  TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(plan.resolved.engine->name()));
+  const auto is = [&](std::string_view what, bool value) {
+    const std::string name = traits.option(what);
+    if (name.empty()) return false;
+    const json::Value* found = plan.assessment.effective.find(name);
+    if (found == nullptr) found = plan.resolved.settings.options.find(name);
+    return found != nullptr && found->is_boolean() && found->as_boolean() == value;
+  };
+  if (is("prefix_caching", false) || is("no_prefix_caching", true)) return true;
+  s.prefix_caching = true;
+  // A page of one token would be a block of its own: texts are followed in blocks of several.
+  if (s.policy == Policy::prefill_first && s.block_tokens < kReuseGrain) {
+    s.blocks = s.blocks * s.block_tokens / kReuseGrain;
+    s.block_tokens = kReuseGrain;
+    notes.assume("reuse_grain",
+                 "text that is found in the radix cache is counted in whole blocks "
+                 "of " +
+                     format_integer(kReuseGrain) + " tokens");
+  }
+  return true;
 }
 
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
