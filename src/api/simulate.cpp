@@ -244,9 +244,9 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   block.set("occupancy", occupancy_block(q, run));
   block.set("timeline", timeline_block(q, run, 128));
   block.set("mean_running", rounded(m.mean_running() * double(run.servers), 1e2));
-  if (q.replicas > 1) {
+  if (q.replicas > q.stages) {
     Value servers = Value::object();
-    servers.set("count", q.replicas);
+    servers.set("count", q.replicas / q.stages);
     if (workload::follows_answers(asked.arrivals, q.trace.get())) {
       servers.set("split", asked.arrivals.kind == Arrivals::Kind::closed
                                ? "people stay with their server"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "workload/calibrate.h"
 #include "workload/jump_engine.h"
@@ -164,7 +165,19 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
                       "more than " + format_integer(kMaxServers) + " servers behind one router")
                     .at("replicas"));
   }
-  if (own > 1 && q.machines == 1 && !q.router_given) {
+  q.stages = stages_of(*q.plan);
+  if (q.stages > 1) {
+    // A batch passes the stages one after the other, and each stage has another one meanwhile: so
+    // many batches in flight, each with its part of the requests.
+    q.replicas *= q.stages;
+    q.scheduler.blocks = std::max<int64_t>(1, q.scheduler.blocks / q.stages);
+    q.scheduler.max_sequences = ceil_div(q.scheduler.max_sequences, q.stages);
+    q.notes.assume("pipeline", "the " + format_integer(q.stages) +
+                                   " pipeline stages work on as many batches at a time, simulated "
+                                   "with an equal part of the pool each; sends between stages are "
+                                   "not counted");
+  }
+  if (own > 1 && q.stages == 1 && q.machines == 1 && !q.router_given) {
     TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(q.plan->resolved.engine->name()));
     TRY_ASSIGN(q.router, router_of(traits.router));
   }

@@ -175,7 +175,7 @@ Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sa
       tp = std::clamp<int64_t>(asked->as_integer(), 1, cards);
     }
   }
-  if (cards > tp * replicas_of(plan)) {
+  if (cards > tp * replicas_of(plan) * stages_of(plan)) {
     notes.assume("cards_in_turn",
                  "cards beyond the tensor-parallel ones hold other layers and work one after the "
                  "other: they add memory, not speed");
@@ -279,12 +279,22 @@ Result<double> draft_pass_seconds(const plan::Plan& plan, const model::Model& dr
          double(draft.layers.size()) * parameters.layer_seconds;
 }
 
-int64_t replicas_of(const plan::Plan& plan) {
+namespace {
+
+int64_t ranks_of(const plan::Plan& plan, std::string_view what) {
   const auto traits = EngineTraits::load(plan.resolved.engine->name());
   if (!traits) return 1;
-  const json::Value* found = plan.assessment.effective.find(traits->option("data_parallel"));
+  const std::string name = traits->option(what);
+  const json::Value* found = plan.assessment.effective.find(name);
+  if (found == nullptr) found = plan.resolved.settings.options.find(name);
   return found != nullptr && found->is_integer() ? std::max<int64_t>(1, found->as_integer()) : 1;
 }
+
+}  // namespace
+
+int64_t replicas_of(const plan::Plan& plan) { return ranks_of(plan, "data_parallel"); }
+
+int64_t stages_of(const plan::Plan& plan) { return ranks_of(plan, "pipeline_parallel"); }
 
 Result<bool> switch_reuse_on(const plan::Plan& plan, Scheduler& s, Notes& notes) {
   TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(plan.resolved.engine->name()));
