@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plan/sentence.h"
 
 namespace vramwise::api {
 
@@ -153,6 +154,12 @@ Value step_block(const Question& q) {
   if (!q.step.source.empty()) block.set("source", q.step.source);
   if (q.step.dense_read > 0) block.set("parts", parts_block(q, tokens));
   return block;
+}
+
+std::string place_text(const Question& q) {
+  if (!q.plan) return q.machines > 1 ? " on " + format_grouped(q.machines) + " servers" : "";
+  return " on " + (q.machines > 1 ? format_grouped(q.machines) + " servers of " : std::string()) +
+         plan::describe(q.plan->resolved.hardware);
 }
 
 std::optional<HourlyPrice> hourly_price(const Question& q) {

@@ -128,13 +128,6 @@ std::string promise_text(const Question& q) {
   return text + " for " + format_fixed(q.slo.quantile * 100, q.slo.quantile > 0.99 ? 1 : 0) + " %";
 }
 
-// " on 3 servers of 2 x h100-sxm"
-std::string place_text(const Question& q) {
-  if (!q.plan) return q.machines > 1 ? " on " + format_grouped(q.machines) + " servers" : "";
-  return " on " + (q.machines > 1 ? format_grouped(q.machines) + " servers of " : std::string()) +
-         plan::describe(q.plan->resolved.hardware);
-}
-
 // What is asked: a load as given, else the highest rate within the promise, else 70 % of
 // saturation.
 struct Asked {
