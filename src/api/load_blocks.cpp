@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plan/sentence.h"
 
 namespace vramwise::api {
 
@@ -61,12 +62,12 @@ Value users_block(const Question& q) {
   workload::Held one = workload::held_by_one(q.lengths.sample());
   // The last block of each is half empty on average.
   one.mean += double(q.scheduler.block_tokens - 1) / 2;
-  const double pool =
-      double(q.scheduler.blocks - q.scheduler.watermark_blocks) * double(q.scheduler.block_tokens);
+  const double pool = q.pool_tokens();
+  const int64_t pools = q.replicas / q.stages;
   // Each server holds its part of the users.
   const int64_t most = q.replicas * q.scheduler.max_sequences;
   Value block = Value::object();
-  const auto at = [&](double p) { return q.replicas * workload::users_at(one, pool, p, 1 << 20); };
+  const auto at = [&](double p) { return pools * workload::users_at(one, pool, p, 1 << 20); };
   const int64_t p50 = at(0.5), p95 = at(0.95), p99 = at(0.99);
   block.set("p50", std::min(p50, most));
   block.set("p95", std::min(p95, most));
@@ -76,12 +77,12 @@ Value users_block(const Question& q) {
     block.set("limited_by", "max_sequences");
   }
   if (q.max_sequence_tokens > 0) {
-    block.set("worst_case", std::min(most, q.replicas * (int64_t(pool) / q.max_sequence_tokens)));
+    block.set("worst_case", std::min(most, pools * (int64_t(pool) / q.max_sequence_tokens)));
     block.set("worst_case_tokens", q.max_sequence_tokens);
   }
   const int64_t p99_length = q.lengths.quantile_total(0.99);
   block.set("worst_case_at_p99_length",
-            std::min(most, q.replicas * (int64_t(pool) / std::max<int64_t>(1, p99_length))));
+            std::min(most, pools * (int64_t(pool) / std::max<int64_t>(1, p99_length))));
   block.set("tokens_per_user", rounded(one.mean));
   if (q.lengths.hit_share() > 0) {
     // The other end: everybody's hits are one and the same text, held once.
@@ -92,7 +93,7 @@ Value users_block(const Question& q) {
     workload::Held apart = workload::held_by_one(own);
     apart.mean += double(q.scheduler.block_tokens - 1) / 2;
     block.set("p99_if_hits_are_one_text",
-              std::min(most, q.replicas * workload::users_at(apart, pool, 0.99, 1 << 20)));
+              std::min(most, pools * workload::users_at(apart, pool, 0.99, 1 << 20)));
   }
   return block;
 }
@@ -153,6 +154,12 @@ Value step_block(const Question& q) {
   if (!q.step.source.empty()) block.set("source", q.step.source);
   if (q.step.dense_read > 0) block.set("parts", parts_block(q, tokens));
   return block;
+}
+
+std::string place_text(const Question& q) {
+  if (!q.plan) return q.machines > 1 ? " on " + format_grouped(q.machines) + " servers" : "";
+  return " on " + (q.machines > 1 ? format_grouped(q.machines) + " servers of " : std::string()) +
+         plan::describe(q.plan->resolved.hardware);
 }
 
 std::optional<HourlyPrice> hourly_price(const Question& q) {

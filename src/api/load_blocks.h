@@ -15,6 +15,9 @@ json::Value lengths_block(const workload::Lengths& lengths, int64_t block_tokens
 json::Value users_block(const workload::Question& question);
 json::Value step_block(const workload::Question& question);
 
+// " on 3 servers of 2 x h100-sxm"; empty where no machine is planned.
+std::string place_text(const workload::Question& question);
+
 struct HourlyPrice {
   double likely = 0, low = 0, high = 0;  // USD
   std::string offer, date;

@@ -18,6 +18,10 @@ namespace {
 
 // Cards whose promise is simulated in a search; the others are screened by formula.
 constexpr size_t kSimulated = 12;
+// More of them while one could still belong among these: the formula takes half of what saturates,
+// and no promise is kept beyond nine tenths.
+constexpr size_t kMostSimulated = 32;
+constexpr double kFormulaOverBest = 0.5 / 0.9;
 constexpr int64_t kSearchRequests = 4000;
 
 std::string flag_of(std::string_view option) {
@@ -102,8 +106,7 @@ Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
   TRY_ASSIGN(Question q, workload::read_question(request));
   Value block = Value::object();
   block.set("of", of);
-  const std::string on =
-      q.plan ? " on " + plan::describe(q.plan->resolved.hardware) : std::string();
+  const std::string on = place_text(q);
   const workload::Limits limits;
   if (of == "rate") {
     if (!q.has_slo) {
@@ -116,15 +119,22 @@ Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
     block.set("value", bar.likely.rate);
     block.set("low", bar.low);
     block.set("high", bar.high);
-    block.set("answer", bar.likely.rate > 0
-                            ? format_fixed(bar.likely.rate, 2) + " requests/s keep the promise" +
-                                  on + " (" + format_fixed(bar.low, 2) + " to " +
-                                  format_fixed(bar.high, 2) + ")"
-                            : "No rate keeps the promise" + on);
-    block.set("users", users_block(q));
-    if (const auto price = hourly_price(q); price && bar.likely.rate > 0) {
-      block.set("cost", cost_block(q, *price, bar.likely.rate, bar.low, bar.high));
+    std::string sentence = "No rate keeps the promise" + on;
+    if (bar.likely.rate > 0) {
+      sentence = format_fixed(bar.likely.rate, 2) + " requests/s keep the promise" + on + " (" +
+                 format_fixed(bar.low, 2) + " to " + format_fixed(bar.high, 2) + ")";
     }
+    Value users = users_block(q);
+    sentence += "; room for " + format_grouped(users.find("p99")->as_integer()) +
+                " users at p99 of occupancy";
+    block.set("users", std::move(users));
+    if (const auto price = hourly_price(q); price && bar.likely.rate > 0) {
+      Value cost = cost_block(q, *price, bar.likely.rate, bar.low, bar.high);
+      sentence += "; $" + format_fixed(cost.find("usd_per_million_output_tokens")->as_double(), 2) +
+                  " per million answer tokens";
+      block.set("cost", std::move(cost));
+    }
+    block.set("answer", sentence);
   } else {
     const Value users = users_block(q);
     int64_t most = users.find("p99")->as_integer();
@@ -217,9 +227,11 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
     if ((x > 0) != (y > 0)) return x > 0;
     return x < y;
   });
-  for (size_t k = 0; k < std::min(kSimulated, order.size()); ++k) {
+  double dearest = 0;  // of those simulated first
+  for (size_t k = 0; k < std::min(kMostSimulated, order.size()); ++k) {
     const size_t i = order[k];
     if (costs[i].usd_per_million <= 0) break;
+    if (k >= kSimulated && costs[i].usd_per_million * kFormulaOverBest > dearest) break;
     TRY_ASSIGN(Question q, question_for(choices[i]));
     q.requests = std::min(q.requests, kSearchRequests);
     TRY_ASSIGN(const workload::Goodput goodput, likely_rate(q, {}));
@@ -228,6 +240,7 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
     costs[i].usd_per_million = goodput.rate > 0 ? choices[i].price->usd_per_hour / 3600 /
                                                       (goodput.rate * q.lengths.mean_output()) * 1e6
                                                 : 0;
+    if (k < kSimulated) dearest = std::max(dearest, costs[i].usd_per_million);
   }
   return costs;
 }

@@ -128,13 +128,6 @@ std::string promise_text(const Question& q) {
   return text + " for " + format_fixed(q.slo.quantile * 100, q.slo.quantile > 0.99 ? 1 : 0) + " %";
 }
 
-// " on 3 servers of 2 x h100-sxm"
-std::string place_text(const Question& q) {
-  if (!q.plan) return q.machines > 1 ? " on " + format_grouped(q.machines) + " servers" : "";
-  return " on " + (q.machines > 1 ? format_grouped(q.machines) + " servers of " : std::string()) +
-         plan::describe(q.plan->resolved.hardware);
-}
-
 // What is asked: a load as given, else the highest rate within the promise, else 70 % of
 // saturation.
 struct Asked {
@@ -244,9 +237,9 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   block.set("occupancy", occupancy_block(q, run));
   block.set("timeline", timeline_block(q, run, 128));
   block.set("mean_running", rounded(m.mean_running() * double(run.servers), 1e2));
-  if (q.replicas > 1) {
+  if (q.replicas > q.stages) {
     Value servers = Value::object();
-    servers.set("count", q.replicas);
+    servers.set("count", q.replicas / q.stages);
     if (workload::follows_answers(asked.arrivals, q.trace.get())) {
       servers.set("split", asked.arrivals.kind == Arrivals::Kind::closed
                                ? "people stay with their server"

@@ -380,6 +380,38 @@ TEST(Policies, AdmissionThatReservesAnswersNeverEvicts) {
 
 // The published effect of a watermark on a saturated pool (vllm pull request 44594: Qwen2.5-7B on a
 // GB200, 299,584 tokens, 450 prompts of about 1,000 with about 5,000 answered, 128 at once).
+// A slot keeps prompt and answer, all but the last token, and gives them to whom they suit.
+TEST(Policies, ASlotKeepsItsText) {
+  Scheduler s;
+  s.policy = Policy::slots;
+  s.block_tokens = 1;
+  s.blocks = 4000;
+  s.max_sequences = 2;
+  s.prefix_caching = true;
+  // Two conversations; the second turn of the first repeats its 100 + 50 tokens; somebody else; the
+  // third turn finds its text gone if a slot had to be given away for it.
+  const auto turn = [](double time, int32_t prompt, int64_t stream, int64_t id) {
+    return Arrival{.time = time,
+                   .prompt = prompt,
+                   .output = 50,
+                   .id = id,
+                   .stream = stream,
+                   .stream_tokens = int64_t{1} << 40};
+  };
+  const std::vector<Arrival> requests = {turn(0, 100, 1, 0),   turn(100, 300, 2, 1),
+                                         turn(200, 180, 1, 2), turn(300, 400, 3, 3),
+                                         turn(400, 260, 1, 4), turn(500, 380, 2, 5)};
+  ListSource source(requests);
+  struct Sink final : FateSink {
+    std::vector<int64_t> hits = std::vector<int64_t>(6);
+    void left(const Fate& f) override { hits[size_t(f.request.id)] = f.hit_tokens; }
+  } sink;
+  const auto totals = run_stepwise(s, StepTime{}, source, nullptr, &sink);
+  ASSERT_TRUE(totals) << totals.error().message;
+  // The third conversation took the slot of the second, which had idled longest.
+  EXPECT_EQ(sink.hits, (std::vector<int64_t>{0, 0, 149, 0, 229, 0}));
+}
+
 // Drafts: a step computes them all, the answer grows by those that are accepted in a row.
 TEST(Policies, DraftsShortenAnswersByWhatIsAccepted) {
   for (const Policy policy : {Policy::decode_first, Policy::prefill_first, Policy::slots}) {

@@ -2,8 +2,10 @@
 // and a decode that does not fit sends the least advanced back to the queue.
 //
 // Source: sglang python/sglang/srt/managers/schedule_policy.py, schedule_batch.py and
-// new_token_ratio_tracker.py. Valid for: first-come order, page size >= 1, radix cache off (what a
-// retracted request had is not kept there anyway).
+// new_token_ratio_tracker.py, mem_cache/radix_cache.py. Valid for: first-come order, page size
+// >= 1. The radix cache is an index of blocks, evicted by last use from the ends of texts; a page
+// of one token is simulated in blocks of several (question.cpp), so that reuse is found in whole
+// blocks.
 #include "workload/policies.h"
 #include "workload/step_base.h"
 
@@ -25,17 +27,19 @@ class PrefillFirst final : public StepBase {
   PrefillFirst(const Scheduler& scheduler, const StepTime& time, Source& source, Meter* meter,
                FateSink* sink)
       : StepBase(scheduler, time, source, meter, sink),
-        free_(scheduler.blocks),
         initial_(std::min(1.0, kInitialRatio * scheduler.conservativeness)),
         floor_(initial_ * kFloorFactor),
-        ratio_(initial_) {}
+        ratio_(initial_) {
+    if (s_.prefix_caching) index_blocks();
+  }
 
  protected:
   bool impossible(const Arrival& r) const override { return blocks_for(reach(r)) > s_.blocks; }
-  int64_t used() const override { return s_.blocks - free_; }
+  // The tree learns a prompt when it is computed and an answer when it is done; what a retracted
+  // request had made is not kept.
   void release(Job& job) override {
-    free_ += job.held;
-    job.held = 0;
+    if (job.generated == job.request.output) index_full(job, 0);
+    give_back(job);
   }
   void schedule() override {
     form_prefill();
@@ -62,9 +66,8 @@ class PrefillFirst final : public StepBase {
   }
   bool grow(Job& job, int64_t tokens) {
     const int64_t need = std::max<int64_t>(0, blocks_for(job.computed + tokens) - job.held);
-    if (need > free_) return false;
-    free_ -= need;
-    job.held += need;
+    if (need > free()) return false;
+    take(job, need);
     return true;
   }
 
@@ -72,7 +75,7 @@ class PrefillFirst final : public StepBase {
   void form_prefill() {
     int64_t budget = s_.prefill_tokens;
     int64_t chunk = s_.chunked_prefill ? s_.batch_tokens : s_.prefill_tokens;
-    double free_tokens = double(free_ * s_.block_tokens);
+    double free_tokens = double(free() * s_.block_tokens);
     for (const Job* job : running_) free_tokens -= reserved(*job);
     for (Job* job : running_) {
       if (job->decoding) continue;
@@ -81,6 +84,7 @@ class PrefillFirst final : public StepBase {
       budget -= tokens;
       chunk -= tokens;
       free_tokens -= double(tokens);
+      index_full(*job, tokens);
       scheduled_.push_back({job, tokens});
       // Only one prompt is cut at a time.
       if (job->computed + tokens < job->known()) return;
@@ -96,14 +100,17 @@ class PrefillFirst final : public StepBase {
         return;
       }
       const int64_t answer = std::min(asked(*job) - job->generated, kClipMaxNewTokens);
-      const double charge = double(job->known() + answer + s_.block_tokens);
+      const Hits hits = find_hits(*job);
+      // What is found is not computed; what nobody used of it leaves what could be evicted.
+      const int64_t found = indexed() ? hits.tokens : 0;
+      const double charge =
+          double(job->known() - found + answer + s_.block_tokens + hits.idle * s_.block_tokens);
       // An empty server takes whoever comes.
       if (charge > free_tokens && !running_.empty()) {
         last_cause_ = Cause::memory;
         return;
       }
-      const int64_t hit = job->cached();
-      int64_t tokens = std::min(job->known() - hit, chunk);
+      int64_t tokens = std::min(job->known() - hits.tokens, chunk);
       if (tokens > budget) {
         if (!scheduled_.empty()) {
           last_cause_ = Cause::budget;
@@ -111,13 +118,13 @@ class PrefillFirst final : public StepBase {
         }
         tokens = budget;
       }
-      job->computed = hit;
-      if (!grow(*job, tokens)) {
-        job->computed = 0;
+      if (blocks_for(hits.tokens + tokens) - hits.blocks + hits.idle > free()) {
         last_cause_ = Cause::memory;
         return;
       }
-      if (job->admit < 0) job->hits = hit;
+      use_hits(*job, hits);
+      grow(*job, tokens);
+      index_full(*job, tokens);
       admit(*job);
       waiting_.pop_front();
       running_.push_back(job);
@@ -125,7 +132,7 @@ class PrefillFirst final : public StepBase {
       chunk -= tokens;
       free_tokens -= charge;
       scheduled_.push_back({job, tokens});
-      if (hit + tokens < job->known()) return;
+      if (hits.tokens + tokens < job->known()) return;
     }
   }
 
@@ -140,8 +147,8 @@ class PrefillFirst final : public StepBase {
   }
 
   void retract_until_fits() {
-    if (next_decode_blocks() <= free_) return;
-    while (next_decode_blocks() > free_ && running_.size() > 1) {
+    if (next_decode_blocks() <= free()) return;
+    while (next_decode_blocks() > free() && running_.size() > 1) {
       // Fewest produced first, then the longest prompt, then the youngest.
       size_t worst = 0;
       for (size_t i = 1; i < running_.size(); ++i) {
@@ -170,7 +177,6 @@ class PrefillFirst final : public StepBase {
     ratio_ = std::min(1.0, after);
   }
 
-  int64_t free_;
   double initial_, floor_, ratio_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "workload/calibrate.h"
 #include "workload/jump_engine.h"
@@ -130,6 +131,20 @@ Result<Lengths> read_lengths(const json::Reader& load, std::unique_ptr<Trace>& t
           .hint("write \"lengths\":{\"kind\":\"preset\",\"name\":\"chat\"}, or give a trace"));
 }
 
+namespace {
+
+// Whether requests begin alike, as far as the load says.
+bool shares_text(const Question& q) {
+  if (q.lengths.shared_tokens() > 0) return true;
+  if (q.arrivals && q.arrivals->kind == Arrivals::Kind::sessions) return true;
+  if (!q.trace) return false;
+  return !q.trace->chains.empty() ||
+         std::any_of(q.trace->rows.begin(), q.trace->rows.end(),
+                     [](const TraceRow& row) { return row.prefix >= 0 || row.session >= 0; });
+}
+
+}  // namespace
+
 Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request) {
   q.plan = std::move(plan);
   if (!q.plan->verdict.starts) {
@@ -150,7 +165,19 @@ Result<bool> use_plan(Question& q, plan::Plan plan, const json::Reader& request)
                       "more than " + format_integer(kMaxServers) + " servers behind one router")
                     .at("replicas"));
   }
-  if (own > 1 && q.machines == 1 && !q.router_given) {
+  q.stages = stages_of(*q.plan);
+  if (q.stages > 1) {
+    // A batch passes the stages one after the other, and each stage has another one meanwhile: so
+    // many batches in flight, each with its part of the requests.
+    q.replicas *= q.stages;
+    q.scheduler.blocks = std::max<int64_t>(1, q.scheduler.blocks / q.stages);
+    q.scheduler.max_sequences = ceil_div(q.scheduler.max_sequences, q.stages);
+    q.notes.assume("pipeline", "the " + format_integer(q.stages) +
+                                   " pipeline stages work on as many batches at a time, simulated "
+                                   "with an equal part of the pool each; sends between stages are "
+                                   "not counted");
+  }
+  if (own > 1 && q.stages == 1 && q.machines == 1 && !q.router_given) {
     TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(q.plan->resolved.engine->name()));
     TRY_ASSIGN(q.router, router_of(traits.router));
   }
@@ -248,15 +275,7 @@ Result<Question> read_question(const json::Reader& request) {
       q.step.validated = true;
     }
   }
-  if (q.lengths.shared_tokens() > 0 ||
-      (q.arrivals && q.arrivals->kind == Arrivals::Kind::sessions) ||
-      (q.trace && (!q.trace->chains.empty() || q.trace->rows.front().prefix >= 0))) {
-    // Shared text is worth a prefix cache, where the engine has one and nobody switched it off.
-    if (q.scheduler.policy == Policy::decode_first && q.plan) {
-      const json::Value* on = q.plan->assessment.effective.find("enable_prefix_caching");
-      if (on == nullptr || on->as_boolean()) q.scheduler.prefix_caching = true;
-    }
-  }
+  if (q.plan && shares_text(q)) TRY(switch_reuse_on(*q.plan, q.scheduler, q.notes));
   TRY(check(q.scheduler));
   return q;
 }

@@ -24,6 +24,7 @@ struct Question {
   std::optional<Arrivals> arrivals;
   Scheduler scheduler;
   int64_t replicas = 1;  // servers that share the load, data-parallel ones included
+  int64_t stages = 1;    // of a pipeline: so many of the servers share one pool
   int64_t machines = 1;  // of the plan's hardware, where more were asked for
   Router router = Router::least_requests;
   bool router_given = false;
@@ -47,6 +48,11 @@ struct Question {
   bool can_be_fast() const;
   // The step as a line, at the number of sequences that the load keeps busy.
   LinearStep line() const;
+  // Tokens that one pool holds, whichever of its stages' batches they belong to.
+  double pool_tokens() const {
+    return double(scheduler.blocks - scheduler.watermark_blocks) * double(scheduler.block_tokens) *
+           double(stages);
+  }
   // Requests a second at which all servers are busy all the time.
   double saturation() const { return double(replicas) * saturation_rate(lengths.sample(), line()); }
 };

@@ -25,6 +25,65 @@ int64_t StepBase::made(const Job& job) const {
   return std::min<int64_t>(1 + accepted, job.request.output - job.generated);
 }
 
+void StepBase::take(Job& job, int64_t blocks) {
+  job.held += blocks;
+  if (pool_) {
+    for (int64_t i = 0; i < blocks; ++i) job.blocks.push_back(pool_->take());
+  } else {
+    free_ -= blocks;
+  }
+}
+
+void StepBase::give_back(Job& job) {
+  if (pool_) {
+    pool_->release(job.blocks);
+    job.blocks.clear();
+  } else {
+    free_ += job.held;
+  }
+  job.held = 0;
+}
+
+void StepBase::index_full(Job& job, int64_t tokens) {
+  if (!pool_) return;
+  const int64_t full = std::min(job.computed + tokens, job.known()) / s_.block_tokens;
+  for (; job.indexed < full; ++job.indexed) {
+    pool_->index(job.blocks[size_t(job.indexed)],
+                 identity_of(job.request, job.indexed, s_.block_tokens));
+  }
+}
+
+StepBase::Hits StepBase::find_hits(const Job& job) {
+  Hits hits;
+  if (!pool_) {
+    hits.tokens = job.cached();
+    return hits;
+  }
+  hits_.clear();
+  for (int64_t k = 0; k < (job.known() - 1) / s_.block_tokens; ++k) {
+    const int32_t block = pool_->find(identity_of(job.request, k, s_.block_tokens));
+    if (block < 0) break;
+    hits_.push_back(block);
+    if (pool_->idle(block)) ++hits.idle;
+  }
+  hits.blocks = int64_t(hits_.size());
+  hits.tokens = hits.blocks * s_.block_tokens;
+  return hits;
+}
+
+void StepBase::use_hits(Job& job, const Hits& hits) {
+  if (pool_) {
+    for (const int32_t block : hits_) {
+      pool_->use(block);
+      job.blocks.push_back(block);
+    }
+  }
+  job.held = hits.blocks;
+  job.indexed = hits.blocks;
+  job.computed = hits.tokens;
+  if (job.admit < 0) job.hits = hits.tokens;
+}
+
 Job* StepBase::new_job() {
   if (!spare_.empty()) {
     Job* job = spare_.back();

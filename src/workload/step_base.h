@@ -31,6 +31,7 @@ struct Job {
   int64_t held = 0;             // blocks
   std::vector<int32_t> blocks;  // the same by number, where prefixes are cached
   int32_t preemptions = 0;
+  int32_t slot = -1;  // where it runs (llama.cpp)
   int32_t asked = 0;  // answer tokens that the client asked for (SGLang)
   bool decoding = false;
   bool waited = false;
@@ -45,7 +46,12 @@ class StepBase : public Engine {
  public:
   StepBase(const Scheduler& scheduler, const StepTime& time, Source& source, Meter* meter,
            FateSink* sink)
-      : s_(scheduler), time_(time), source_(source), meter_(meter), sink_(sink) {}
+      : s_(scheduler),
+        time_(time),
+        source_(source),
+        meter_(meter),
+        sink_(sink),
+        free_(scheduler.blocks) {}
 
   Result<bool> advance(double until, const Limits& limits) override;
   int64_t waiting() const override { return int64_t(waiting_.size()); }
@@ -66,8 +72,28 @@ class StepBase : public Engine {
   virtual void schedule() = 0;
   // Whether a request of that size could ever run.
   virtual bool impossible(const Arrival& request) const = 0;
-  virtual void release(Job& job) = 0;
-  virtual int64_t used() const = 0;
+  virtual void release(Job& job) { give_back(job); }
+  virtual int64_t used() const { return s_.blocks - free(); }
+
+  // The pool: blocks by number where prefixes are cached (index_blocks), else a count alone.
+  void index_blocks() { pool_ = std::make_unique<BlockPool>(s_.blocks); }
+  bool indexed() const { return pool_ != nullptr; }
+  int64_t free() const { return pool_ ? pool_->free() : free_; }
+  void take(Job& job, int64_t blocks);
+  void give_back(Job& job);
+  // Blocks that this step fills can be found from now on, also by a later admission in the same
+  // step.
+  void index_full(Job& job, int64_t tokens);
+  // What the cache holds of a request's text. The last token is computed in any case, and with it
+  // its whole block.
+  struct Hits {
+    int64_t tokens = 0;
+    int64_t blocks = 0;
+    int64_t idle = 0;  // of them, those that count as free until they are used
+  };
+  Hits find_hits(const Job& job);
+  // Takes the blocks that find_hits found last.
+  void use_hits(Job& job, const Hits& hits);
 
   // Tokens that a decode computes in a step.
   int64_t decode_tokens() const { return 1 + s_.draft_tokens; }
@@ -104,8 +130,11 @@ class StepBase : public Engine {
   std::vector<Job*> running_;
   std::deque<Job*> waiting_;
   std::vector<Scheduled> scheduled_;
+  int64_t free_;  // blocks, where none are indexed
 
  private:
+  std::unique_ptr<BlockPool> pool_;
+  std::vector<int32_t> hits_;
   Job* new_job();
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<Job*> spare_;

@@ -16,6 +16,7 @@ namespace {
 
 // Steps beyond this many tokens go on along a straight line: all arithmetic by then.
 constexpr int64_t kMostTabled = 16384;
+constexpr int64_t kReuseGrain = 16;
 
 struct WeightBytes {
   double dense = 0, experts = 0, head = 0;  // bytes, the whole model
@@ -174,7 +175,7 @@ Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sa
       tp = std::clamp<int64_t>(asked->as_integer(), 1, cards);
     }
   }
-  if (cards > tp * replicas_of(plan)) {
+  if (cards > tp * replicas_of(plan) * stages_of(plan)) {
     notes.assume("cards_in_turn",
                  "cards beyond the tensor-parallel ones hold other layers and work one after the "
                  "other: they add memory, not speed");
@@ -278,11 +279,44 @@ Result<double> draft_pass_seconds(const plan::Plan& plan, const model::Model& dr
          double(draft.layers.size()) * parameters.layer_seconds;
 }
 
-int64_t replicas_of(const plan::Plan& plan) {
+namespace {
+
+int64_t ranks_of(const plan::Plan& plan, std::string_view what) {
   const auto traits = EngineTraits::load(plan.resolved.engine->name());
   if (!traits) return 1;
-  const json::Value* found = plan.assessment.effective.find(traits->option("data_parallel"));
+  const std::string name = traits->option(what);
+  const json::Value* found = plan.assessment.effective.find(name);
+  if (found == nullptr) found = plan.resolved.settings.options.find(name);
   return found != nullptr && found->is_integer() ? std::max<int64_t>(1, found->as_integer()) : 1;
+}
+
+}  // namespace
+
+int64_t replicas_of(const plan::Plan& plan) { return ranks_of(plan, "data_parallel"); }
+
+int64_t stages_of(const plan::Plan& plan) { return ranks_of(plan, "pipeline_parallel"); }
+
+Result<bool> switch_reuse_on(const plan::Plan& plan, Scheduler& s, Notes& notes) {
+  TRY_ASSIGN(const EngineTraits traits, EngineTraits::load(plan.resolved.engine->name()));
+  const auto is = [&](std::string_view what, bool value) {
+    const std::string name = traits.option(what);
+    if (name.empty()) return false;
+    const json::Value* found = plan.assessment.effective.find(name);
+    if (found == nullptr) found = plan.resolved.settings.options.find(name);
+    return found != nullptr && found->is_boolean() && found->as_boolean() == value;
+  };
+  if (is("prefix_caching", false) || is("no_prefix_caching", true)) return true;
+  s.prefix_caching = true;
+  // A page of one token would be a block of its own: texts are followed in blocks of several.
+  if (s.policy == Policy::prefill_first && s.block_tokens < kReuseGrain) {
+    s.blocks = s.blocks * s.block_tokens / kReuseGrain;
+    s.block_tokens = kReuseGrain;
+    notes.assume("reuse_grain",
+                 "text that is found in the radix cache is counted in whole blocks "
+                 "of " +
+                     format_integer(kReuseGrain) + " tokens");
+  }
+  return true;
 }
 
 Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {

@@ -58,6 +58,10 @@ struct StepModel {
 Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sample, Notes& notes);
 // Data-parallel servers that the plan's engine runs behind a router of its own.
 int64_t replicas_of(const plan::Plan& plan);
+// Pipeline stages, each of which works on a batch of its own meanwhile.
+int64_t stages_of(const plan::Plan& plan);
+// Text that requests share is computed once, where the engine can and nobody switched it off.
+Result<bool> switch_reuse_on(const plan::Plan& plan, Scheduler& scheduler, Notes& notes);
 // One token through a draft model beside the plan's: its weights read once and its layers' fixed
 // costs, on one card.
 Result<double> draft_pass_seconds(const plan::Plan& plan, const model::Model& draft,

@@ -81,6 +81,15 @@ class Simulate(unittest.TestCase):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)
 
+    def test_pipeline_stages_work_at_the_same_time(self):
+        load = ["llama-3.1-8b", "--gpu", "l40s", "--ctx", "8k", "--lengths", "chat", "--requests", "4000", "--users", "64", "--json"]
+        one = json.loads(run("simulate", *load, check=0).stdout)["simulate"]
+        two = json.loads(run("simulate", *load, "--count", "2", "-o", "pipeline_parallel_size=2", check=0).stdout)
+        ratio = two["simulate"]["throughput"]["requests_per_second"] / one["throughput"]["requests_per_second"]
+        self.assertTrue(1.2 < ratio < 2.1, ratio)
+        self.assertNotIn("servers", two["simulate"])
+        self.assertIn("pipeline", [a["id"] for a in two["assumptions"]])
+
     def test_drafts_count_when_their_acceptance_is_given(self):
         load = [*SERVED, "--lengths", "chat", "--users", "1", "--requests", "200", "--json"]
         drafting = ["--draft", "llama-3.2-1b", "-o", "speculative_config.num_speculative_tokens=3"]
