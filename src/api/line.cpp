@@ -3,6 +3,7 @@
 #include "api/answer.h"
 #include "base/text.h"
 #include "engines/engine.h"
+#include "engines/launch/embedded.h"
 #include "engines/launch/read_launch.h"
 
 namespace vramwise::api {
@@ -57,6 +58,27 @@ std::vector<Note> notes_of(const Reading& reading) {
   return std::move(notes.warnings);
 }
 
+bool names_llamacpp(const json::Reader& request) {
+  const Value* engine = request.value().find("engine");
+  const Value* name = engine != nullptr ? engine->find("name") : nullptr;
+  if (name == nullptr || !name->is_string()) return false;
+  const auto found = engines::find_engine(name->as_string());
+  return found && (*found)->name() == "llama.cpp";
+}
+
+// That another program's line is planned as llama.cpp's, and what of it is not.
+Note note_of(const engines::launch::Embedded& inside) {
+  std::string text = inside.name +
+                     " runs a llama.cpp of its own, whose build its line does not say: planned as "
+                     "llama-server of today with the same options";
+  for (size_t i = 0; i < inside.left.size(); ++i) {
+    text += (i == 0 ? "; left out of the plan: " : ", ") + inside.left[i];
+  }
+  Notes notes;
+  notes.warn("planned_as_llamacpp", std::move(text));
+  return std::move(notes.warnings.front());
+}
+
 }  // namespace
 
 void add_notes(Value& answer, const std::vector<Note>& notes) {
@@ -75,12 +97,22 @@ Result<FromLine> request_from_line(const json::Reader& request) {
             .at("line")
             .hint("paste the command that starts the server, such as `vllm serve MODEL …`"));
   }
-  const auto engine = engines::find_engine(reading.engine);
+  // A program with llama.cpp inside is planned where the request itself says so.
+  const auto embedded = engines::launch::as_llamacpp(reading);
+  const auto inside = embedded && names_llamacpp(request) ? embedded : std::nullopt;
+  const auto engine = engines::find_engine(inside ? std::string_view("llama.cpp") : reading.engine);
   if (!engine) {
     std::string read = reading.engine + " is read but not planned; the line says";
     if (!reading.model.empty()) read += " model " + reading.model + ",";
     read += " options " + json::dump(reading.options.to_json());
-    return fail(Error(ErrorCode::unsupported, read).at("line"));
+    Error error(ErrorCode::unsupported, read);
+    if (embedded) {
+      error.hints.push_back(
+          embedded->name +
+          " runs llama.cpp inside: with engine llama.cpp (--engine llama.cpp) the line is planned "
+          "as the llama-server line that is equal");
+    }
+    return fail(std::move(error).at("line"));
   }
   if (!reading.errors.empty()) return fail(refused_by_program(reading));
 
@@ -91,17 +123,18 @@ Result<FromLine> request_from_line(const json::Reader& request) {
   }
   Value& target = part(filled, "engine");
   set_if_absent(target, "name", (*engine)->name());
-  if (!reading.version.empty()) set_if_absent(target, "version", reading.version);
+  if (!reading.version.empty() && !inside) set_if_absent(target, "version", reading.version);
   Value& options = part(target, "options");
-  for (const json::Member& option : reading.options.entries()) {
+  for (const json::Member& option : (inside ? inside->options : reading.options).entries()) {
     set_if_absent(options, option.key, option.value);
   }
   // What moves no memory stays in the command that the plan prints.
   for (const json::Member& option : reading.kept.entries()) {
-    set_if_absent(options, option.key, option.value);
+    if (!inside) set_if_absent(options, option.key, option.value);
   }
   const std::string_view program = (*engine)->program_option();
-  if (!program.empty() && !reading.entry.empty()) set_if_absent(options, program, reading.entry);
+  if (!program.empty() && !reading.entry.empty() && !inside)
+    set_if_absent(options, program, reading.entry);
   Value& env = part(target, "env");
   for (const auto& [name, value] : reading.env) set_if_absent(env, name, value);
 
@@ -118,6 +151,10 @@ Result<FromLine> request_from_line(const json::Reader& request) {
     }
   }
   std::vector<Note> notes = notes_of(reading);
+  if (inside) {
+    notes.push_back(note_of(*inside));
+    reading.options = inside->options;
+  }
   return FromLine{std::move(filled), std::move(reading), std::move(notes)};
 }
 

@@ -184,6 +184,36 @@ void complete_llamacpp(const Log& log, LogConfig& config) {
   if (config.gpu.empty()) config.gpu = word("gpu");
 }
 
+// Ollama's child prints llama.cpp's words; the plan is asked in Ollama's. Its own command line says
+// them where the child is silent.
+void complete_ollama(const Log& log, LogConfig& config) {
+  LogConfig child;
+  child.gpu = config.gpu;
+  child.weights = config.weights;
+  complete_llamacpp(log, child);
+  config.gpu = child.gpu;
+  config.weights = child.weights;
+  const auto number = [&](std::string_view printed, std::string_view commanded) {
+    const Value* value = child.options.find(printed);
+    const Reading* r = log.one(commanded);
+    if (value != nullptr && value->is_integer()) return value->as_integer();
+    return r != nullptr && r->number ? int64_t(r->last) : int64_t{0};
+  };
+  const int64_t parallel = std::max<int64_t>(1, number("parallel", "child_parallel"));
+  const int64_t context = number("ctx_size", "child_context");
+  const int64_t batch = number("ubatch_size", "child_batch");
+  if (context > 0) set_once(config, "num_ctx", Value(context / parallel));
+  if (context > 0) set_once(config, "num_parallel", Value(parallel));
+  if (batch > 0) set_once(config, "num_batch", Value(batch));
+  for (const auto& [from, to] :
+       {std::pair{"n_gpu_layers", "num_gpu"}, std::pair{"cache_type_k", "kv_cache_type"}}) {
+    if (const Value* value = child.options.find(from)) set_once(config, to, *value);
+  }
+  if (const Value* flash = child.options.find("flash_attn")) {
+    set_once(config, "flash_attention", Value(flash->as_string() == "on" ? "1" : "0"));
+  }
+}
+
 void complete_vllm(const Log& log, LogConfig& config) {
   for (const auto& [field, option] : {std::pair{"max_model_len", "max_model_len"},
                                       std::pair{"max_num_batched_tokens", "max_num_batched_tokens"},
@@ -243,7 +273,7 @@ struct Completion {
 constexpr std::array kCompletions = {
     Completion{"vllm", complete_vllm}, Completion{"sglang", complete_sglang},
     Completion{"trtllm", complete_trtllm}, Completion{"llama.cpp", complete_llamacpp},
-    Completion{"ollama", complete_llamacpp}};
+    Completion{"ollama", complete_ollama}};
 
 }  // namespace
 

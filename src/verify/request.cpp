@@ -60,13 +60,19 @@ std::vector<std::string> model_names(const LogConfig& config) {
   return names;
 }
 
-bool set_model(const LogConfig& config, Value& request, Notes& notes) {
-  if (config.model.empty()) return false;
-  for (const std::string& name : model_names(config)) {
+bool set_model(const Log& log, Value& request, Notes& notes) {
+  const LogConfig& config = log.config;
+  std::vector<std::string> names = model_names(config);
+  std::string printed = config.model.substr(0, 120);
+  // The name inside of a GGUF, where the file's says nothing: "Qwen3 8B".
+  if (const Reading* name = log.one("name"); name != nullptr && !name->text.empty()) {
+    names.push_back(replace_all(std::string(trim(name->text)), " ", "-"));
+    if (printed.empty()) printed = std::string(trim(name->text)).substr(0, 120);
+  }
+  for (const std::string& name : names) {
     if (name.size() > 300 || !catalog::resolve_model(name)) continue;
     if (name != config.model) {
-      notes.assume("model_from_log",
-                   "the log's model '" + config.model.substr(0, 120) + "' is taken for " + name);
+      notes.assume("model_from_log", "the log's model '" + printed + "' is taken for " + name);
     }
     part(request, "model").set("ref", name);
     return true;
@@ -160,7 +166,7 @@ LogRequest request_of(const Log& log, const Value& given) {
     request.set(m.key, m.value);
   }
   const LogConfig& c = log.config;
-  if (request.find("model") == nullptr) set_model(c, request, out.notes);
+  if (request.find("model") == nullptr) set_model(log, request, out.notes);
   if (request.find("weights") == nullptr && !c.weights.empty()) request.set("weights", c.weights);
 
   // Both parts are made before either is held: a new member may move the others.

@@ -187,8 +187,8 @@ constexpr std::array kOllama = {
     Template{"projector.graph=\"{projector_graph:size}", kValues, P::load},
     Template{"layers.model={layers_total:n}", kValues, P::load},
     Template{"layers.offload={layers_offloaded:n}", kValues, P::load},
-    Template{"msg=\"gpu memory\" id={:w} library={library:w} available=\"{:size}\" "
-             "free=\"{free_at_start:size}\" minimum=\"{:size}\" overhead=\"{:size}\""},
+    Template{"msg=\"gpu memory\" id={:w} library={library:w} available=\"{gpu_available:size}\" "
+             "free=\"{free_at_start:size}\" minimum=\"{gpu_minimum:size}\" overhead=\"{:size}\""},
     Template{"msg=\"model weights\" {:t}device={device:w} size=\"{model_buffer:size}\"", kValues,
              P::load},
     Template{"msg=\"model weights\" buffer={device:w} size=\"{model_buffer:size}\"", kValues,
@@ -202,9 +202,13 @@ constexpr std::array kOllama = {
     Template{"msg=\"total memory\" size=\"{total_memory:size}\"", kValues, P::warmup},
     Template{"msg=load request=\"\\{", kConfig, P::load, "ollama_load"},
     Template{"msg=\"starting llama server\" cmd=\"", kConfig, P::load, "ollama_command"},
+    Template{"msg=\"starting llama-server\" cmd=\"{:t} -c {child_context:n} -np {child_parallel:n}"
+             "({:t} -ub {child_batch:n})?",
+             kConfig, P::load, "ollama_command"},
+    Template{"msg=\"starting llama-server\" cmd=\"", kConfig, P::load, "ollama_command"},
     Template{"msg=\"starting runner\" cmd=\"", kConfig, P::load, "ollama_command"},
     Template{"msg=\"inference compute\" {:t}library={library:w}{:t}description=\"{gpu:t}\"{:t}"
-             "total=\"{total:size}\" available=\"{free_at_start:size}\""},
+             "total=\"{driver_total:size}\" available=\"{free_at_start:size}\""},
     Template{"Listening on {:t} \\(version {version:w}\\)", kConfig, P::start, "ollama_version"},
     Template{"model requires more system memory \\({needed:size}\\) than is available "
              "\\({available_refused:size}\\)",

@@ -53,6 +53,16 @@ class Doors(unittest.TestCase):
         self.assertTrue({"weights", "available", "pool_tokens", "activation", "non_torch"} <= set(rows))
         self.assertEqual(rows["pool_tokens"]["logged"], 420896)
 
+    def test_ollama_and_its_child_are_one_log(self):
+        # The first lines are Ollama's own, the others llama.cpp's; the settings stand in the child's command.
+        code, found = answer("verify", os.path.join(LOGS, "ollama-0.33-qwen3-8b.log"))
+        self.assertEqual(code, 0)
+        rows = {r["field"]: r for r in found["verify"]["rows"]}
+        self.assertTrue({"gpu_available", "gpu_minimum", "model_buffer", "kv_buffer", "compute_buffer"} <= set(rows))
+        self.assertEqual([r["field"] for r in rows.values() if not r["exact"]], [])
+        options = found["verify"]["request"]["engine"]["options"]
+        self.assertEqual((options["num_ctx"], options["num_parallel"], options["num_batch"]), (8192, 1, 1024))
+
     def test_file_pipe_and_request_agree(self):
         with open(self.LOG, encoding="utf-8") as file:
             text = file.read()

@@ -59,6 +59,7 @@ struct Decided {
   int64_t num_ctx = 0, parallel = 1, batch = 512;
   Hardware hardware;  // the devices it uses
   Bytes predicted;    // its own estimate before the load
+  Bytes overhead;     // of every GPU, by OLLAMA_GPU_OVERHEAD
   Options child;      // llama.cpp's options
   Notes notes;
 };
@@ -89,6 +90,7 @@ Result<bool> settle_context(const Question& q, Decided& d) {
              server_integer(q.settings, "context_length", "OLLAMA_CONTEXT_LENGTH", kMostTokens));
   TRY_ASSIGN(const auto overhead, server_integer(q.settings, "gpu_overhead", "OLLAMA_GPU_OVERHEAD",
                                                  kLargestExactInteger));
+  d.overhead = Bytes(overhead.value_or(0));
   if (asked) {
     d.num_ctx = *asked;
   } else if (q.workload.sequence_tokens.count() > 0) {
@@ -292,6 +294,17 @@ Result<Assessment> assess_question(const Question& q) {
                     (experts_out ? " and a part of the experts on the CPU" : "") +
                     (whole < all ? "; the rest runs on the CPU" : "");
     a.requirements.push_back(std::move(r));
+  }
+  // What Ollama prints before it starts the child; the child's own lines follow in the same log.
+  // Source: ollama/ollama server/sched.go.
+  if (!d.hardware.devices.empty()) {
+    const bool metal = d.hardware.backend == Backend::metal;
+    const Bytes aside = MiB(number(*d.profile, metal ? "set_aside_metal_mib" : "set_aside_mib"));
+    Bytes least = d.hardware.devices.front().free();
+    for (const Device& device : d.hardware.devices) least = std::min(least, device.free());
+    const Bytes available = std::max(Bytes(), least - aside - d.overhead);
+    a.log.insert(a.log.begin(), {{"gpu memory: available", double(available.count()), "bytes"},
+                                 {"gpu memory: minimum", double(aside.count()), "bytes"}});
   }
   const auto wants = [&](std::string what, int64_t needed, int64_t available, std::string unit,
                          std::string explanation) {
