@@ -183,6 +183,11 @@ void add_notes(std::string& out, const Value& answer, const Style& style) {
   }
 }
 
+// A command under its heading; the end of a here-document has to stand at the margin.
+std::string pasted(const std::string& command) {
+  return (command.find('\n') == std::string::npos ? "  " : "") + command;
+}
+
 std::string head(const Value& answer, const Style& style) {
   const std::string outcome = text(answer, "outcome");
   std::string out =
@@ -216,7 +221,8 @@ std::string plan_text(const Value& answer, const Style& style) {
   out += lever_lines(answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {
-    out += "\n" + paint(style, Ink::bold, "Run it") + "\n  " + text(answer, "command") + "\n";
+    out += "\n" + paint(style, Ink::bold, "Run it") + "\n" + pasted(lines(answer, "command", 0)) +
+           "\n";
   }
   return out;
 }
