@@ -2,7 +2,8 @@
 //   {"source": "…", "cases": [{"name", "comment", "request", "expect", "source"}]}
 // and `expect` is the part of the answer that is pinned: members not named are free. A value is
 // compared exactly; {"$near": x, "$within": 0.02} allows a relative difference, {"$contains": "…"}
-// asks for a part of a text, {"$at_most": x} / {"$at_least": x} bound a number.
+// asks for a part of a text, {"$at_most": x} / {"$at_least": x} bound a number, {"$at": {"1": …}}
+// pins items of a list by their place.
 #include <dirent.h>
 #include <gtest/gtest.h>
 
@@ -107,6 +108,16 @@ void compare(const json::Value& expect, const json::Value* got, const std::strin
     if (const json::Value* least = expect.find("$at_least")) {
       if (got == nullptr || !got->is_number() || got->as_double() < least->as_double()) {
         differences.push_back(at + ": expected at least " + json::dump(*least) + ", got " + shown);
+      }
+      return;
+    }
+    if (const json::Value* items = expect.find("$at")) {
+      for (const json::Member& item : items->as_object()) {
+        const auto place = parse_integer(item.key);
+        const bool there = got != nullptr && got->is_array() && place && *place >= 0 &&
+                           size_t(*place) < got->as_array().size();
+        compare(item.value, there ? &got->as_array()[size_t(*place)] : nullptr, at + "/" + item.key,
+                differences);
       }
       return;
     }

@@ -23,6 +23,7 @@
 #include "apps/cli/web.h"
 #include "base/text.h"
 #include "engines/launch_command.h"
+#include "host/catalog_folder.h"
 #include "host/files.h"
 #include "host/model_source.h"
 #include "json/parse.h"
@@ -255,6 +256,20 @@ int run(int argc, char** argv) {
   CLI::App* candidates = app.add_subcommand("__complete", "")->group("");
   candidates->add_option("WORDS", completed)->expected(1, 2);
 
+  // Whatever a command asks the catalog for, it finds one's own entries too.
+  std::vector<std::string> catalog_folders;
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (command == completions || command == manual || command == web) continue;
+    command
+        ->add_option("--catalog", catalog_folders,
+                     "own GPUs, models and prices beside the catalog's: a folder with gpus/,\n"
+                     "models/, instances/, one JSON file a thing; a config.json is a model too")
+        ->type_name("DIR")
+        ->allow_extra_args(false)
+        ->take_all()
+        ->group("Catalog");
+  }
+
   // Everything behind `--` is an engine's own line, not ours.
   std::string launch_line;
   for (int i = 1; i < argc; ++i) {
@@ -283,6 +298,10 @@ int run(int argc, char** argv) {
     return usage_error(app, e, output);
   }
 
+  for (const std::string& folder : catalog_folders) {
+    const auto added = host::add_catalog_folder(folder);
+    if (!added) return show_error(added.error(), output);
+  }
   for (size_t i = 0; i < asks.size(); ++i) {
     if (!asks[i]->parsed()) continue;
     if (!emit.empty()) questions[i].extra.set("emit", emit);

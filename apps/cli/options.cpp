@@ -51,6 +51,23 @@ Result<bool> set_pair(Value& object, const std::string& pair, std::string_view f
   return true;
 }
 
+// One GPU, or several unequal ones between commas.
+Result<bool> set_gpus(Value& hardware, const std::string& names) {
+  hardware.erase("devices");
+  if (names.find(',') == std::string::npos || starts_with(names, "local")) {
+    return set_text(hardware, "gpu", names);
+  }
+  hardware.erase("gpu");
+  Value devices = Value::array();
+  for (const std::string_view name : split(names, ',')) {
+    Value device = Value::object();
+    device.set("gpu", trim(name));
+    devices.push(std::move(device));
+  }
+  hardware.set("devices", std::move(devices));
+  return true;
+}
+
 constexpr std::array kOptions = {
     OptionSpec{
         "-w,--weights", "FORMAT", "Model",
@@ -81,11 +98,11 @@ constexpr std::array kOptions = {
                  return set_text(part(r, "draft"), "weights", v);
                }},
     OptionSpec{"-g,--gpu", "ID", "Hardware",
-               "GPU, as in `vramwise catalog gpus`; none = CPU only;\n"
+               "GPU, as in `vramwise catalog gpus`; A,B for unequal cards; none = CPU only;\n"
                "local = this machine's, with what is in use now (local:1 picks)",
                false,
                [](Value& r, const std::string& v, std::string_view) {
-                 return set_text(part(r, "hardware"), "gpu", v);
+                 return set_gpus(part(r, "hardware"), v);
                }},
     OptionSpec{"-n,--count", "N", "Hardware", "number of GPUs (default 1)", false,
                [](Value& r, const std::string& v, std::string_view flag) {

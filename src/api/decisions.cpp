@@ -53,6 +53,22 @@ std::string counted_card(const plan::GpuChoice& choice) {
   return (choice.count > 1 ? format_integer(choice.count) + " x " : "") + choice.gpu;
 }
 
+// "209 models of the catalog fit, 13 more inside the error bars; the largest is … in awq"
+std::string models_sentence(const std::vector<plan::ModelChoice>& choices) {
+  if (choices.empty()) return "No model of the catalog fits with this workload";
+  const auto fit = std::count_if(choices.begin(), choices.end(), [](const plan::ModelChoice& c) {
+    return c.outcome == plan::Outcome::fits;
+  });
+  const auto tight = int64_t(choices.size()) - fit;
+  std::string sentence = fit == 0   ? "No model of the catalog fits for certain"
+                         : fit == 1 ? "1 model of the catalog fits"
+                                    : format_grouped(fit) + " models of the catalog fit";
+  if (tight > 0) {
+    sentence += ", " + format_grouped(tight) + (fit > 0 ? " more" : "") + " inside the error bars";
+  }
+  return sentence + "; the largest is " + choices.front().model + " in " + choices.front().format;
+}
+
 // {"prices":[{"gpu":"h100-sxm","count":8,"usd_per_hour":16,"name":"rack 4","date":"2026-11-01"}]}
 Result<std::vector<plan::Offer>> read_prices(const json::Reader& request) {
   std::vector<plan::Offer> offers;
@@ -228,16 +244,13 @@ Result<Value> ask_models(const json::Reader& request, const Value& id) {
   TRY_ASSIGN(const plan::Request question, plan::read_request(json::Reader(filled, "request")));
   TRY_ASSIGN(const auto choices, plan::find_models(question));
   Value block = Value::object();
-  block.set("answer", choices.empty()
-                          ? std::string("No model of the catalog fits with this workload")
-                          : format_grouped(int64_t(choices.size())) +
-                                " models of the catalog fit; the largest is " +
-                                choices.front().model + " in " + choices.front().format);
+  block.set("answer", models_sentence(choices));
   Value list = Value::array();
   for (const plan::ModelChoice& choice : choices) {
     Value item = Value::object();
     item.set("model", choice.model);
     item.set("weights", choice.format);
+    item.set("outcome", plan::to_string(choice.outcome));
     item.set("parameters", choice.parameters);
     item.set("active_parameters", choice.active_parameters);
     if (choice.users >= 0) item.set("users", choice.users);

@@ -6,6 +6,7 @@
 #include "catalog/catalog.h"
 #include "plan/cards.h"
 #include "plan/held.h"
+#include "plan/outcome_rank.h"
 
 namespace vramwise::plan {
 namespace {
@@ -145,6 +146,7 @@ Result<std::vector<ModelChoice>> find_models(const Request& request) {
         request.workload.sequence_tokens.count() > resolved.model->max_positions) {
       continue;
     }
+    std::optional<ModelChoice> best;
     for (const std::string_view candidate : engine->weight_formats()) {
       if (!request.weights.empty() && candidate != request.weights) continue;
       auto weights = weights::choose_weights(*resolved.model, candidate);
@@ -152,8 +154,12 @@ Result<std::vector<ModelChoice>> find_models(const Request& request) {
       Resolved sized = resolved;
       sized.set_weights(std::move(*weights));
       auto plan = make_plan(std::move(sized), Levers::skip);
-      if (!plan || plan->verdict.outcome != Outcome::fits) continue;
+      if (!plan || rank(plan->verdict.outcome) > rank(Outcome::tight)) continue;
+      // Inside the bars only with a likely value that serves somebody.
+      const bool fits = plan->verdict.outcome == Outcome::fits;
+      if (!fits && (best || plan->assessment.users == 0)) continue;
       ModelChoice choice;
+      choice.outcome = plan->verdict.outcome;
       choice.model = std::string(id);
       choice.format = std::string(candidate);
       choice.parameters = parameter_count(*resolved.model);
@@ -164,11 +170,13 @@ Result<std::vector<ModelChoice>> find_models(const Request& request) {
         choice.free = hardware.devices[size_t(plan->assessment.fullest_device)].free() -
                       taken_on_fullest(plan->assessment);
       }
-      choices.push_back(std::move(choice));
-      break;
+      best = std::move(choice);
+      if (best->outcome == Outcome::fits) break;
     }
+    if (best) choices.push_back(std::move(*best));
   }
   std::stable_sort(choices.begin(), choices.end(), [](const ModelChoice& a, const ModelChoice& b) {
+    if (a.outcome != b.outcome) return rank(a.outcome) < rank(b.outcome);
     return a.parameters != b.parameters ? a.parameters > b.parameters : a.model < b.model;
   });
   return choices;

@@ -47,7 +47,8 @@ Resolved with_choice(const Resolved& resolved, const GpuChoice& choice);
 // A model of the catalog that a machine holds.
 struct ModelChoice {
   std::string model;
-  std::string format;  // the best that fits
+  std::string format;  // the best that fits, else the best that is decided inside the bars
+  Outcome outcome = Outcome::fits;  // or tight
   int64_t parameters = 0;
   int64_t active_parameters = 0;
   int64_t users = -1;
@@ -55,8 +56,9 @@ struct ModelChoice {
   Bytes free;
 };
 
-// For each catalog model the heaviest format of the engine that fits the request's workload,
-// largest models first. `request.model` is ignored.
+// For each catalog model the heaviest format of the engine that fits the request's workload, else
+// the heaviest that is tight; those that fit first, largest models first. `request.model` is
+// ignored.
 Result<std::vector<ModelChoice>> find_models(const Request& request);
 
 }  // namespace vramwise::plan

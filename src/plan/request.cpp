@@ -134,6 +134,12 @@ Result<HardwareSpec> read_hardware(const json::Reader& root, Notes& notes) {
       TRY_ASSIGN(DeviceSpec device, read_device(item));
       spec.devices.push_back(std::move(device));
     }
+    // Of one kind of card; these are listed one by one.
+    for (const std::string_view name : {"gpu", "count", "total_bytes", "used_bytes"}) {
+      if (!hardware->has(name)) continue;
+      notes.warn("beside_devices",
+                 "hardware." + std::string(name) + " is ignored: the cards are listed one by one");
+    }
     return spec;
   }
   TRY_ASSIGN(const int64_t count, hardware->integer_or({"count"}, 1, 0, kMaxDevices));

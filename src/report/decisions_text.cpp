@@ -118,9 +118,13 @@ std::string models_text(const Value& answer, const Style& style) {
                {"longest", Align::right, 1},
                {"GiB free", Align::right, 2}});
   const size_t most = style.verbosity > 0 ? choices.size() : 25;
+  const auto is_tight = [](const Value& choice) { return text(choice, "outcome") == "tight"; };
+  const bool tight = std::any_of(choices.begin(), choices.end(), is_tight);
   for (size_t i = 0; i < choices.size() && i < most; ++i) {
     const Value& choice = choices[i];
-    table.add({text(choice, "model"), format_fixed(double(integer(choice, "parameters")) / 1e9, 1),
+    const std::string mark = !tight ? "" : is_tight(choice) ? "~ " : "  ";
+    table.add({mark + text(choice, "model"),
+               format_fixed(double(integer(choice, "parameters")) / 1e9, 1),
                format_fixed(double(integer(choice, "active_parameters")) / 1e9, 1),
                text(choice, "weights"),
                choice.find("users") != nullptr ? format_grouped(integer(choice, "users")) : "-",
@@ -130,6 +134,11 @@ std::string models_text(const Value& answer, const Style& style) {
                format_gib(Bytes(integer(choice, "free_bytes")), 1)});
   }
   out += "\n" + table.draw(style);
+  if (tight) {
+    out += wrap("~ decided inside the error bars; its plan names the change that makes it certain",
+                style.width, 2) +
+           "\n";
+  }
   if (choices.size() > most) {
     out +=
         paint(style, Ink::dim, format_integer(int64_t(choices.size() - most)) + " more with -v") +

@@ -22,6 +22,15 @@ inline int64_t integer(const json::Value& v, std::string_view key) {
 inline std::string text(const json::Value& v, std::string_view key) {
   return safe(member(v, key).as_string());
 }
+// A text of several lines, those behind the first indented: commands to be copied.
+inline std::string lines(const json::Value& v, std::string_view key, int indent) {
+  std::string out;
+  for (const std::string_view line : split(member(v, key).as_string(), '\n')) {
+    if (!out.empty()) out += "\n" + std::string(size_t(indent), ' ');
+    out += safe(line);
+  }
+  return out;
+}
 inline std::string size_text(const Style& style, int64_t bytes) {
   return style.exact ? format_grouped(bytes) + " B" : format_bytes(Bytes(bytes));
 }

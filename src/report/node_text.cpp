@@ -128,7 +128,7 @@ void add_program(std::string& out, const Value& process, size_t index, const Sty
     }
   }
   if (plan.find("command") != nullptr) {
-    out += "      " + paint(style, Ink::dim, text(plan, "command")) + "\n";
+    out += "      " + paint(style, Ink::dim, lines(plan, "command", 6)) + "\n";
   }
   for (const Value& note : member(plan, "warnings").as_array()) {
     out += "      " + paint(style, Ink::yellow, "warning:") + " " +

@@ -24,6 +24,22 @@ constexpr std::array kParts = {
     Part{"activations", "activations", Ink::cyan}, Part{"runtime", "runtime", Ink::yellow}};
 
 // "llama-3.1-70b, Q4_K_M, llama.cpp, 1 x h100-sxm of 79.19 GiB, 2 x 65,536 tokens"
+// "2 x rtx-4090 of 23.64 GiB", "1 x rtx-4090 of 23.64 GiB + 1 x rtx-3060-12 of 11.76 GiB"
+std::string cards_of(const json::Array& devices) {
+  std::string cards;
+  for (size_t i = 0, next = 0; i < devices.size(); i = next) {
+    const std::string gpu = text(devices[i], "gpu");
+    const int64_t total = integer(devices[i], "total_bytes");
+    while (next < devices.size() && text(devices[next], "gpu") == gpu &&
+           integer(devices[next], "total_bytes") == total) {
+      ++next;
+    }
+    cards += (cards.empty() ? "" : " + ") + format_integer(int64_t(next - i)) + " x " + gpu +
+             " of " + format_bytes(Bytes(total));
+  }
+  return cards;
+}
+
 std::string subject(const Value& answer) {
   const Value& model = member(answer, "model");
   const Value& engine = member(answer, "engine");
@@ -34,8 +50,7 @@ std::string subject(const Value& answer) {
   if (devices.empty()) {
     line += ", CPU only";
   } else {
-    line += ", " + format_integer(int64_t(devices.size())) + " x " + text(devices[0], "gpu") +
-            " of " + format_bytes(Bytes(integer(devices[0], "total_bytes")));
+    line += ", " + cards_of(devices);
   }
   const Value& workload = member(answer, "workload");
   const int64_t tokens = integer(workload, "sequence_tokens");
@@ -168,6 +183,11 @@ void add_notes(std::string& out, const Value& answer, const Style& style) {
   }
 }
 
+// A command under its heading; the end of a here-document has to stand at the margin.
+std::string pasted(const std::string& command) {
+  return (command.find('\n') == std::string::npos ? "  " : "") + command;
+}
+
 std::string head(const Value& answer, const Style& style) {
   const std::string outcome = text(answer, "outcome");
   std::string out =
@@ -202,7 +222,8 @@ std::string plan_text(const Value& answer, const Style& style) {
   out += lever_lines(answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {
-    out += "\n" + paint(style, Ink::bold, "Run it") + "\n  " + text(answer, "command") + "\n";
+    out += "\n" + paint(style, Ink::bold, "Run it") + "\n" + pasted(lines(answer, "command", 0)) +
+           "\n";
   }
   return out;
 }

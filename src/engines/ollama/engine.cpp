@@ -58,6 +58,7 @@ struct Decided {
   std::shared_ptr<const json::Value> profile;
   int64_t num_ctx = 0, parallel = 1, batch = 512;
   Hardware hardware;  // the devices it uses
+  int only = 0;       // where it uses one: which of the machine's
   Bytes predicted;    // its own estimate before the load
   Bytes overhead;     // of every GPU, by OLLAMA_GPU_OVERHEAD
   Options child;      // llama.cpp's options
@@ -146,7 +147,8 @@ void choose_devices(const Question& q, Decided& d) {
       std::max_element(d.hardware.devices.begin(), d.hardware.devices.end(),
                        [](const Device& a, const Device& b) { return a.free() < b.free(); });
   if (d.predicted * 100 > freest->free() * number(*d.profile, "single_gpu_percent", 80)) return;
-  d.hardware.devices = {*freest};
+  d.only = int(freest - d.hardware.devices.begin());
+  d.hardware.devices = {Device(*freest)};
   d.notes.assume("one_gpu", "Ollama's estimate fits one GPU, so it uses one.",
                  "ollama/ollama server/sched.go");
 }
@@ -270,6 +272,18 @@ std::string command_of(const Question& q, const Decided& d) {
   return launch::write_line("ollama", model_name(q), options, env);
 }
 
+// The child knows the one GPU that it is shown as the first; the machine may count it otherwise.
+void put_on(int device, Assessment& a) {
+  const auto move = [&](int& from) {
+    if (from == 0) from = device;
+  };
+  for (Ledger* ledger : {&a.need, &a.reserve, &a.peak}) {
+    for (LedgerRow& row : ledger->rows) move(row.device);
+  }
+  for (Requirement& requirement : a.requirements) move(requirement.device);
+  move(a.fullest_device);
+}
+
 Result<Assessment> assess_question(const Question& q) {
   TRY_ASSIGN(const Engine* server, find_engine("llama.cpp"));
   TRY_ASSIGN(const Decided d, decide(q));
@@ -323,6 +337,8 @@ Result<Assessment> assess_question(const Question& q) {
         "a sequence may have " + format_grouped(d.num_ctx) + " tokens");
   wants("slots", q.workload.concurrency.count(), d.parallel, "count",
         "Ollama serves " + format_integer(d.parallel) + " requests at a time");
+
+  if (d.only > 0) put_on(d.only, a);
 
   Options effective;
   effective.set("num_ctx", json::Value(d.num_ctx));
