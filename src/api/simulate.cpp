@@ -163,7 +163,8 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   Value block = Value::object();
   const double seconds = std::max(m.seconds() / double(run.servers), 1e-12);
   const double served = double(m.finished()) / seconds;
-  const std::string limit = limiting(q, run);
+  // Stopped before anything was measured: nothing is known to limit or to be kept.
+  const std::string limit = m.requests() > 0 ? limiting(q, run) : "nothing yet";
   const std::string on = place_text(q);
   Value users = users_block(q);
   const auto count = [&](std::string_view key) {
@@ -177,7 +178,12 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     rate = asked.bar->likely.rate;
     low = asked.bar->low;
     high = asked.bar->high;
-    if (rate <= 0) {
+    if (asked.bar->likely.stopped) {
+      sentence = rate > 0 ? format_fixed(rate, rate < 10 ? 2 : 1) + " requests/s at least keep " +
+                                promise_text(q) + on
+                          : "The search for a rate that keeps " + promise_text(q) + on +
+                                " had not come to one";
+    } else if (rate <= 0) {
       sentence = "No rate keeps " + promise_text(q) + on;
     } else {
       sentence = format_fixed(rate, rate < 10 ? 2 : 1) + " requests/s (" + format_fixed(low, 1) +
@@ -201,7 +207,9 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
                 " per million answer tokens";
   }
   if (limit != "nothing yet") sentence += "; limited by " + limit;
-  if (run.stopped) sentence = "Stopped early, so far: " + sentence;
+  if (run.stopped || (asked.bar && asked.bar->likely.stopped)) {
+    sentence = "Stopped early, so far: " + sentence;
+  }
   block.set("answer", sentence);
   block.set("limited_by", limit);
   if (!q.step.validated) {
@@ -265,7 +273,7 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
   block.set("inter_token_seconds", spread(m.gaps()));
   block.set("tpot_seconds", spread(m.tpot()));
   block.set("throughput", throughput_block(run));
-  if (q.has_slo) {
+  if (q.has_slo && (m.requests() > 0 || !run.stopped)) {
     Value slo = Value::object();
     if (q.slo.ttft < workload::kNever) slo.set("ttft_seconds", q.slo.ttft);
     if (q.slo.tpot < workload::kNever) slo.set("tpot_seconds", q.slo.tpot);

@@ -30,6 +30,10 @@ Figure figure(const std::vector<double>& values) {
   return f;
 }
 
+// A tenth of a run warms the server, and no more than this: who stops a long run sees what it
+// knows.
+constexpr int64_t kMostWarmRequests = 200'000;
+
 int64_t warm_steps(const Lengths& lengths) {
   double o = 0;
   double square = 0;
@@ -108,7 +112,8 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   if (arrivals.kind == Arrivals::Kind::closed) servers = std::min(servers, arrivals.users);
   bool whole = requests < 100 * servers;
   const auto meter = [&] {
-    return Meter(s.blocks, s.max_sequences, whole ? -1 : requests / servers / 10, steps, setup.slo);
+    const int64_t warm = std::min(requests / 10, kMostWarmRequests) / servers;
+    return Meter(s.blocks, s.max_sequences, whole ? -1 : warm, steps, setup.slo);
   };
   const auto nothing = [&] { return Run{meter(), {}, {}, {}, {}, {}, 0, servers, false, whole}; };
   Run run = nothing();
@@ -167,6 +172,7 @@ Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most)
   const auto share_at = [&](double rate) -> Result<double> {
     arrivals.rate = rate;
     TRY_ASSIGN(const Run run, run_load(one, arrivals));
+    best.stopped = run.stopped;
     // Over before it was steady: the server is far behind.
     if (run.whole && one.requests >= 100 * setup.replicas) return 0.0;
     const Meter& m = run.meter;
@@ -174,10 +180,13 @@ Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most)
     return m.requests() > 0 ? double(m.within_slo()) / double(m.requests()) : 0;
   };
   TRY_ASSIGN(const double at_most, share_at(most));
-  if (at_most >= setup.slo.quantile) return Goodput{most, at_most, false};
+  if (best.stopped) return best;
+  if (at_most >= setup.slo.quantile) return Goodput{most, at_most, false, false};
   for (int i = 0; i < 11; ++i) {
     const double middle = (low + high) / 2;
     TRY_ASSIGN(const double share, share_at(middle));
+    // Half a run says nothing about its rate.
+    if (best.stopped) break;
     if (share >= setup.slo.quantile) {
       low = middle;
       best.rate = middle;

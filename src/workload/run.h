@@ -57,9 +57,10 @@ struct Run {
 Result<Run> run_load(const Setup& setup, const Arrivals& arrivals);
 
 struct Goodput {
-  double rate = 0;      // requests a second
-  double share = 0;     // of the requests within the promise at that rate
-  bool bounded = true;  // false: the promise holds up to the search's end
+  double rate = 0;       // requests a second
+  double share = 0;      // of the requests within the promise at that rate
+  bool stopped = false;  // by the caller: higher rates were not tried
+  bool bounded = true;   // false: the promise holds up to the search's end
 };
 // The highest rate of these arrivals at which the quantile of the promise is kept. `most` bounds
 // the search. The same random numbers serve every rate, so the answer does not jitter.

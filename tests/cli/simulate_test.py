@@ -77,6 +77,17 @@ class Simulate(unittest.TestCase):
         self.assertIn("Stopped early", answer["simulate"]["answer"])
         self.assertIn("requests so far", progress)
 
+    def test_a_search_that_is_interrupted_claims_no_more_than_it_knows(self):
+        process = subprocess.Popen([BINARY, "simulate", *SERVED, "--lengths", "chat", "--ttft", "1s", "--requests", "50000000", "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        block = json.loads(out)["simulate"]
+        self.assertIn("had not come to one", block["answer"])
+        self.assertNotIn("slo", block)
+
     def test_unknown_names_are_named(self):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)

@@ -51,7 +51,7 @@ def closed(planner):
     rate = Figure("workload", "throughput of a closed loop, formula beside simulation", "", ())
     for name, lengths in loads().items():
         for users in (8, 64, 256):
-            ask = question(lengths, {"kind": "closed", "users": users}, 4_000_000, users, count=max(60000, 60 * users))
+            ask = question(lengths, {"kind": "closed", "users": users}, 4_000_000, users, count=max(30000, 60 * users))
             unit = {**ask, "step_time": {"fixed": 1}, "scheduler": {**ask["scheduler"], "batch_tokens": 1 << 31}}
             c = case(f"{name}, {users} users", {})
             for kind, answer in zip(("unit", "real"), planner.ask([unit, ask])):
