@@ -11,6 +11,7 @@
 #include "apps/cli/batch.h"
 #include "apps/cli/calibration.h"
 #include "apps/cli/command_tree.h"
+#include "apps/cli/compare.h"
 #include "apps/cli/doctor.h"
 #include "apps/cli/loadtest.h"
 #include "apps/cli/node_file.h"
@@ -219,12 +220,7 @@ int run(int argc, char** argv) {
 
   PlanFileCommands plan_files(app, output);
 
-  std::vector<std::string> compared;
-  CLI::App* compare = app.add_subcommand("compare", "two requests beside each other, part by part");
-  compare->add_option("REQUEST", compared, "two files, each a JSON request")
-      ->required()
-      ->expected(2);
-  add_output_options(*compare, output);
+  CompareCommand compare(app, output);
 
   std::string batch_file;
   CLI::App* batch = app.add_subcommand("batch", "JSON Lines requests in, one answer a line out");
@@ -345,18 +341,7 @@ int run(int argc, char** argv) {
     return show(api::handle_value(request), output, false);
   }
   if (plan_files.parsed()) return plan_files.run(launch_line);
-  if (compare->parsed()) {
-    json::Value request = json::Value::object();
-    request.set("ask", "compare");
-    for (int i = 0; i < 2; ++i) {
-      const auto text = host::read_file(compared[size_t(i)], kRequestLimit);
-      if (!text) return show_error(text.error(), output);
-      auto side = json::parse(*text, compared[size_t(i)]);
-      if (!side) return show_error(side.error(), output);
-      request.set(i == 0 ? "a" : "b", std::move(*side));
-    }
-    return show(api::handle_value(request), output, false);
-  }
+  if (compare.parsed()) return compare.run();
   if (completions->parsed()) {
     std::cout << completion_script(command_tree(app), shell);
     return 0;

@@ -95,6 +95,20 @@ Value with_version(Value request, const std::string& version) {
 
 }  // namespace
 
+bool is_plan_or_request(const std::string& path) {
+  if (host::is_directory(path)) return false;
+  const auto content = host::read_file(path, kRequestLimit);
+  const auto file = content ? json::parse(*content, path) : fail(Error(content.error()));
+  return file && file->is_object() &&
+         (file->find(kMark) != nullptr || file->find("model") != nullptr ||
+          file->find("line") != nullptr);
+}
+
+Result<Value> saved_side(const std::string& path) {
+  TRY_ASSIGN(const Value plan, read_plan(path));
+  return side_of(plan);
+}
+
 Result<void> save_plan(const std::string& path, const Value& request, const Value& answer) {
   Value file = Value::object();
   file.set(kMark, kPlanFileVersion);

@@ -20,6 +20,12 @@ namespace vramwise::cli {
 Result<void> save_plan(const std::string& path, const json::Value& request,
                        const json::Value& answer);
 
+// Whether a file holds a plan or a request, not a model's config.
+bool is_plan_or_request(const std::string& path);
+// A side of a comparison: {"answer":…} of a plan file that has one, else the request.
+// Errors: as the readers of files.
+Result<json::Value> saved_side(const std::string& path);
+
 class PlanFileCommands {
  public:
   PlanFileCommands(CLI::App& app, Output& output);

@@ -13,7 +13,7 @@
 namespace vramwise::cli {
 
 Result<json::Value> build_request(const Question& question) {
-  json::Value request = json::Value::object();
+  json::Value request = question.base.is_object() ? question.base : json::Value::object();
   request.set("schema_version", 1);
   request.set("ask", question.ask == "explain" ? "plan" : question.ask);
   if (!question.request_file.empty()) {

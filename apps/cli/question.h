@@ -30,6 +30,7 @@ struct Question {
   bool show_options = false;
   bool no_calibration = false;                // leave runs measured here out
   bool own_load = false;                      // the command has a Load group of its own
+  json::Value base;                           // the request that the flags change; null: none
   json::Value extra = json::Value::object();  // members of one ask alone
   // One slot per option row; deque because CLI11 keeps references.
   std::deque<std::vector<std::string>> values;

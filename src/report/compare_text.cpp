@@ -21,6 +21,38 @@ std::string side_name(const Value& side) {
   return name;
 }
 
+std::string cards_name(const Value& side) {
+  const json::Array& devices = member(side, "devices").as_array();
+  if (devices.empty()) return "CPU";
+  return (devices.size() > 1 ? format_integer(int64_t(devices.size())) + " x " : "") +
+         text(devices[0], "gpu");
+}
+
+// What tells the sides apart: of model, format, cards and engine those that differ, two at most.
+struct Names {
+  std::string a = "first", b = "second";
+};
+Names names_of(const Value& a, const Value& b) {
+  const auto model = [](const Value& side) {
+    const std::string id = text(member(side, "model"), "id");
+    return id.substr(id.rfind('/') + 1);
+  };
+  const auto weights = [](const Value& side) { return text(member(side, "model"), "weights"); };
+  Names names;
+  int parts = 0;
+  const auto add = [&](const std::string& x, const std::string& y) {
+    if (x == y || x.empty() || y.empty() || parts == 2) return;
+    names.a = (parts > 0 ? names.a + ", " : "") + x;
+    names.b = (parts > 0 ? names.b + ", " : "") + y;
+    ++parts;
+  };
+  add(model(a), model(b));
+  add(weights(a), weights(b));
+  add(cards_name(a), cards_name(b));
+  add(side_name(a), side_name(b));
+  return names;
+}
+
 std::string shown(const Value& item, std::string_view key) {
   const Value* value = item.find(key);
   if (value == nullptr) return "-";
@@ -63,10 +95,10 @@ std::string compare_text(const Value& answer, const Style& style) {
   std::string out = paint(style, Ink::bold, wrap(text(block, "answer"), style.width, 2)) + "\n";
   const Value& a = member(block, "a");
   const Value& b = member(block, "b");
-  const bool named = side_name(a) != side_name(b);
+  const Names names = names_of(a, b);
   Table table({{"", Align::left, 0},
-               {named ? side_name(a) : "first", Align::right, 0},
-               {named ? side_name(b) : "second", Align::right, 0},
+               {names.a, Align::right, 0},
+               {names.b, Align::right, 0},
                {"difference", Align::right, 0}});
   const auto row = [&](std::string_view label, std::string_view key) {
     const int64_t x = integer(member(a, "totals"), key);
@@ -106,8 +138,8 @@ std::string compare_text(const Value& answer, const Style& style) {
   };
   sentences("only_a", "Assumed for the first only");
   sentences("only_b", "Assumed for the second only");
-  out += "\nfirst:  " + wrap(text(a, "answer"), style.width, 8, 8) + "\n";
-  out += "second: " + wrap(text(b, "answer"), style.width, 8, 8) + "\n";
+  out += "\n" + wrap(names.a + ": " + text(a, "answer"), style.width, 2) + "\n";
+  out += wrap(names.b + ": " + text(b, "answer"), style.width, 2) + "\n";
   return out;
 }
 
