@@ -61,6 +61,24 @@ test('workers carry the core, and the policy forbids every request', async () =>
   await tab.context().close();
 });
 
+test('where the core cannot run at all, the first change says so', async () => {
+  const tab = await open({ ready: false });
+  await tab.addInitScript(() => {
+    globalThis.Worker = class {
+      constructor() {
+        throw new Error('no workers here');
+      }
+    };
+    WebAssembly.compileStreaming = () => Promise.reject(new Error('no WebAssembly here'));
+  });
+  await tab.reload();
+  await tab.waitForFunction(() => globalThis.vramwise?.state().plan, undefined, { timeout: 240_000 });
+  await tab.locator('#context').press('ArrowLeft');
+  await tab.waitForSelector('#error');
+  assert.match(await tab.locator('#error').innerText(), /no WebAssembly here/);
+  await tab.context().close();
+});
+
 test('where a worker cannot start, the main thread answers', async () => {
   const tab = await open({ ready: false });
   await tab.addInitScript(() => {

@@ -86,7 +86,7 @@ function CardLine({ gpu, count, sketch: bar, choice, mine }: Line) {
       <td class="r hidesm">{free === undefined ? '' : signed(free)}</td>
       <td class="r">{choice?.users !== undefined ? grouped(choice.users) : ''}</td>
       <td class="hidesm verd">{outcome && <Chip outcome={outcome} />}</td>
-      <td class="r">{choice?.usd_per_hour !== undefined ? choice.usd_per_hour.toFixed(2) : <span class="muted">none read</span>}</td>
+      <td class="r">{choice?.usd_per_hour !== undefined ? choice.usd_per_hour.toFixed(2) : !mine && <span class="muted">none read</span>}</td>
       <td class="r muted hidesm hidemd nw from">{choice?.offer ? `${choice.offer.replace(/^\d+ x /, '').split(' ')[0]} ${choice.price_date}` : ''}</td>
       <td class="r">{!mine && <button class="btn sm" aria-label={`Try ${count} × ${gpuName(gpu)}`} onClick={take}>Try</button>}</td>
     </tr>

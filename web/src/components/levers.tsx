@@ -36,6 +36,9 @@ export function Levers({ plan }: { plan: Plan }) {
   );
 }
 
+/** Each flag with its value: a line breaks between them, not after the dashes. */
+const flags = (option: string) => option.split(/ (?=-)/);
+
 function LeverLine({ row: { lever, after }, now }: { row: LeverRow; now: ReturnType<typeof sketch> }) {
   const max = Math.max(now.total, now.card, after?.card ?? 0, after?.total ?? 0) * 1.02;
   const freed = lever.freed_bytes;
@@ -43,7 +46,7 @@ function LeverLine({ row: { lever, after }, now }: { row: LeverRow; now: ReturnT
   const users = lever.users;
   return (
     <div class="lev">
-      <div class="c"><b>{capital(lever.change)}</b>{lever.option && <code>{lever.option}</code>}</div>
+      <div class="c"><b>{capital(lever.change)}</b>{lever.option && <code>{flags(lever.option).map((flag) => <span key={flag}>{flag} </span>)}</code>}</div>
       <div class="gr">
         {after ? <Mini sketch={after} width={260} height={22} max={max} before={now.total} /> : <div class="nobar" />}
         {lever.cost && <div class="cost">{capital(lever.cost)}.</div>}

@@ -24,7 +24,7 @@ export function TrafficAnswer() {
         {asked && (
           <div class="end">
             {load?.busy && <button class="btn sm" id="stop-load" onClick={stopSimulation}>Stop</button>}
-            <button class="btn sm" aria-label="Leave real traffic out" onClick={() => edit((current) => withPreset(current, ''))}>Leave out</button>
+            <button class="btn sm" aria-label="Leave out: real traffic" onClick={() => edit((current) => withPreset(current, ''))}>Leave out</button>
           </div>
         )}
       </div>

@@ -7,7 +7,7 @@
 import type { Answer } from './types';
 import { compile } from './compile';
 import { complete, instantiate, type Core, type Part } from './module';
-import type { Compiled, FromWorker, Question, ToWorker } from './worker';
+import type { Compiled, FromWorker, Stopped, Question, ToWorker } from './worker';
 
 export type Lane = 'verdict' | 'pictures' | 'search' | 'load';
 export class Dropped extends Error {}
@@ -28,6 +28,8 @@ const module = new Promise<WebAssembly.Module>((resolve) => { takeModule = resol
 // The packed module stands at the end of the page, behind the form.
 let takePacked: (packed: string) => void;
 const packed = new Promise<string>((resolve) => { takePacked = resolve; });
+/** The module is compiled: before that, further lanes would only take time from it. */
+export const compiled = module.then(() => true, () => false);
 let workerText = '';
 let number = 0;
 const waiting = new Map<number, Waiting>();
@@ -59,19 +61,23 @@ function settle(lane: Lane, { id, answer, failure, ms }: FromWorker): void {
 function workerLine(lane: Lane, url: string): Line {
   const worker = new Worker(url, { name: lane });
   const send = (message: ToWorker) => worker.postMessage(message);
-  worker.onmessage = ({ data }: MessageEvent<FromWorker | Compiled>) => {
+  worker.onmessage = ({ data }: MessageEvent<FromWorker | Compiled | Stopped>) => {
+    if ('stopped' in data) return instead();
     if (!('module' in data)) return settle(lane, data);
     performance.mark('vramwise:compiled');
     takeModule(data.module);
   };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    // It could not start or died: the main thread takes over, with what is still unanswered.
+  // It could not start or died: the main thread takes over, with what is still unanswered.
+  const instead = () => {
     worker.terminate();
     if (lane === 'verdict') compileHere();
     const line = mainLine(lane);
     lines.set(lane, line);
     for (const question of sent.values()) line.post(question);
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    instead();
   };
   const sent = new Map<number, Question>();
   if (lane === 'verdict') void packed.then((core) => send({ packed: core }));
@@ -97,13 +103,14 @@ function workerLine(lane: Lane, url: string): Line {
 let mainCore: Promise<Core> | undefined;
 function mainLine(lane: Lane): Line {
   mainCore ??= module.then(instantiate);
+  mainCore.catch(() => {}); // each question says so
   return {
     async post({ id, request, parts, recording }) {
-      const core = await mainCore!;
-      await new Promise((resume) => setTimeout(resume));
-      if (!waiting.has(id)) return;
       const started = performance.now();
       try {
+        const core = await mainCore!;
+        await new Promise((resume) => setTimeout(resume));
+        if (!waiting.has(id)) return;
         settle(lane, { id, answer: core.handle(complete({ request, ...(recording !== undefined && { recording }) }), parts), ms: performance.now() - started });
       } catch (error) {
         settle(lane, { id, failure: String(error), ms: performance.now() - started });

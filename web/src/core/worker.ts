@@ -15,6 +15,10 @@ export type ToWorker = { packed: string } | { module: WebAssembly.Module } | { a
 export interface Compiled {
   module: WebAssembly.Module;
 }
+/** It cannot run the core. */
+export interface Stopped {
+  stopped: string;
+}
 export interface FromWorker {
   id: number;
   answer?: string;
@@ -53,9 +57,13 @@ turn.port1.onmessage = () => {
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
   if ('packed' in data) {
-    const module = await compile(data.packed);
-    self.postMessage({ module } satisfies Compiled);
-    core = await instantiate(module);
+    try {
+      const module = await compile(data.packed);
+      self.postMessage({ module } satisfies Compiled);
+      core = await instantiate(module);
+    } catch (error) {
+      self.postMessage({ stopped: String(error) } satisfies Stopped);
+    }
   } else if ('module' in data) {
     core = await instantiate(data.module);
   } else if ('drop' in data) {

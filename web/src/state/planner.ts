@@ -1,7 +1,7 @@
 // Every change of the question is planned at once. What moves with a slider comes first (verdict lane, one
 // question in flight, the newest next); pictures, changes and cards follow and are given up when a newer
 // question arrives.
-import { Dropped, ask } from '../core/client';
+import { Dropped, ask, compiled } from '../core/client';
 import { askGrid } from '../core/grid';
 import { curveAxis, curveEnd, fullest, limitOf, mapAxes, need } from '../core/pictures';
 import type { Answer, GpuChoice, Inspect, Plan, Request } from '../core/types';
@@ -126,6 +126,7 @@ async function follow(request: Request): Promise<void> {
     if (!(error instanceof Dropped)) throw error;
   });
   const plan = planned(request);
+  if (!(await compiled)) return;
   void quietly(pictures(plan, signal));
   void quietly(pause(CHANGES_AFTER, signal).then(() => changes(request, signal)));
   void quietly(pause(CARDS_AFTER, signal).then(() => cards(plan, signal)));
