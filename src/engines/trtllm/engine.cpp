@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
+#include "engines/parallel.h"
 #include "engines/trtllm/rank_plan.h"
 #include "engines/trtllm/settings.h"
 
@@ -259,6 +260,11 @@ class TrtllmEngine final : public Engine {
   }
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return changes(question);
+  }
+  std::vector<Layout> layouts(const Question& question, int devices) const override {
+    static constexpr std::string_view kOthers[] = {"pipeline_parallel_size", "enable_attention_dp"};
+    return tensor_layouts(question, devices, "tensor_parallel_size", "moe_expert_parallel_size",
+                          kOthers);
   }
   std::string draft_named(const Settings& settings) const override {
     return trtllm::draft_named(settings.options);
