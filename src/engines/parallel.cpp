@@ -58,6 +58,27 @@ HeadSplit split_heads(const model::Model& model, int64_t ranks) {
   return {};
 }
 
+std::vector<Layout> tensor_layouts(const Question& question, int devices, std::string_view tensor,
+                                   std::string_view experts,
+                                   std::span<const std::string_view> others) {
+  const Options& options = question.settings.options;
+  const bool asked = options.has(tensor) || options.has(experts) ||
+                     std::any_of(others.begin(), others.end(),
+                                 [&](std::string_view name) { return options.has(name); });
+  if (devices == 1 || asked) return {{}};
+  if (!split_heads(*question.model, devices).divides) return {};
+  const auto layout = [&](bool share_out) {
+    Layout l;
+    l.label = label_of(*question.model, {.tensor = devices, .experts = share_out});
+    l.options.emplace_back(tensor, json::Value(devices));
+    if (share_out) l.options.emplace_back(experts, json::Value(devices));
+    return l;
+  };
+  std::vector<Layout> list = {layout(false)};
+  if (fewest_experts(*question.model) >= devices) list.push_back(layout(true));
+  return list;
+}
+
 BlockSplit split_expert_blocks(const model::Model& model, const weights::Weights& weights,
                                int64_t ranks) {
   if (ranks <= 1 || !weights.recipe) return {};

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "engines/engine.h"
 #include "model/model.h"
 #include "weights/weights.h"
 
@@ -36,6 +40,13 @@ struct HeadSplit {
   bool key_value = false;  // they are key-value heads
 };
 HeadSplit split_heads(const model::Model& model, int64_t ranks);
+
+// For an engine whose pipelines and replicas are not searched: every matrix over all cards, and for
+// a mixture of experts also whole experts shared out. `tensor` and `experts` are the engine's
+// options; `others` those that ask for another layout, with which there is one, as asked.
+std::vector<Layout> tensor_layouts(const Question& question, int devices, std::string_view tensor,
+                                   std::string_view experts,
+                                   std::span<const std::string_view> others);
 
 // Whether an expert's part of a rank is whole blocks of block-quantised weights, as vLLM and SGLang
 // demand when they make the tensors.

@@ -119,7 +119,6 @@ bool reaches_here(const Lever& lever) {
 }
 
 std::optional<Cards> smallest_cards(const Resolved& resolved) {
-  if (resolved.hardware.is_cpu_only()) return std::nullopt;
   Resolved asked = resolved;
   asked.settings.calibration = nullptr;
   for (const Size& size : usual_sizes(*resolved.engine)) {

@@ -24,7 +24,7 @@ bool reaches(const Lever& lever);
 bool reaches_here(const Lever& lever);
 
 // The smallest usual card that holds the question as it is, one of them or 2, 4, 8, in a layout of
-// the engine's. Empty: none, or a question without cards.
+// the engine's. Empty: none.
 std::optional<Cards> smallest_cards(const Resolved& resolved);
 
 }  // namespace vramwise::plan

@@ -105,6 +105,16 @@ TEST(Levers, ARefusalIsNotAnsweredWithMemory) {
   }
 }
 
+// Without a card at all the answer is one, too.
+TEST(Levers, AMachineWithoutCardsIsToldWhichOneItNeeds) {
+  const Plan plan = planned(
+      R"({"model":{"ref":"Qwen/Qwen3-8B"},"engine":{"name":"vllm"},"hardware":{"gpu":"none"},
+                  "workload":{"sequence_tokens":8192}})");
+  EXPECT_EQ(plan.verdict.outcome, Outcome::refuses_to_start);
+  ASSERT_TRUE(plan.smallest);
+  EXPECT_EQ(plan.smallest->count, 1);
+}
+
 TEST(Levers, TheSmallestCardsHoldItAndNoSmallerOnesDo) {
   const char* const text =
       R"({"model":{"ref":"Qwen/Qwen3-8B"},"engine":{"name":"sglang"},"hardware":{"gpu":"rtx-4060"},

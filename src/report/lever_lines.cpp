@@ -50,11 +50,11 @@ void add_smallest(std::string& out, const Value& answer, const Style& style) {
   });
   if (here) return;
   const Value& cards = member(answer, "smallest");
-  std::string line = "No change tried on these cards reaches it";
+  std::string line = "No change tried here reaches it";
   if (cards.is_null()) {
     line += ", nor does any usual card, up to 8 of a kind.";
   } else {
-    line += "; the smallest that hold it as asked: " + cards_words(cards) + " (" +
+    line += "; the smallest cards that hold it as asked: " + cards_words(cards) + " (" +
             cards_flags(cards) + ").";
   }
   out += "\n" + wrap(line, style.width, 2) + "\n";

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engines/config_changes.h"
 #include "engines/launch_command.h"
+#include "engines/parallel.h"
 #include "engines/sglang/pools.h"
 
 namespace vramwise::engines {
@@ -114,6 +115,19 @@ void refuse(const Question& q, const Setup& s, Assessment& a) {
     a.refusals.push_back({"devices", "",
                           "the parallel sizes ask for " + format_integer(wanted) + " devices, " +
                               format_integer(have) + " are given"});
+  }
+  const int64_t expert_ranks = std::max<int64_t>(1, s.tensor / std::max<int64_t>(1, s.expert));
+  if (const BlockSplit split = split_expert_blocks(*q.model, *q.weights, expert_ranks);
+      !split.divides) {
+    a.refusals.push_back(
+        {"tensor_parallel",
+         "The output_size of gate's and up's weight = " + format_integer(split.width) +
+             " is not divisible by weight quantization block_n = " + format_integer(split.block) +
+             ".",
+         "split over " + format_integer(expert_ranks) + " ranks, an expert is " +
+             format_integer(split.width) + " wide, which are no whole FP8 blocks of " +
+             format_integer(split.block) + "; --ep-size " + format_integer(s.tensor) +
+             " keeps experts whole"});
   }
   for (const model::Layer& layer : q.model->layers) {
     for (const model::Mixer& mixer : layer.mixers) {
@@ -317,6 +331,11 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
         "--swa-full-tokens-ratio 0.1", "fewer concurrent requests",
         {{"swa_full_tokens_ratio", json::Value(0.1)}});
   }
+  if (s->tensor > 1 && s->expert == 1 && fewest_experts(*q.model) >= s->tensor) {
+    add("ep_size", 15, "share whole experts out over the ranks",
+        "--ep-size " + format_integer(s->tensor), "ranks with busier experts make the others wait",
+        {{"ep_size", json::Value(s->tensor)}});
+  }
   if (s->element.numerator >= 2 * s->element.denominator) {
     add("kv_cache_dtype", 30, "store the cache in fp8", "--kv-cache-dtype fp8_e4m3",
         "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8_e4m3")}});
@@ -369,6 +388,10 @@ class SglangEngine final : public Engine {
   Result<json::Value> config_changes(const Options& options) const override {
     constexpr std::array<std::string_view, 1> kWhole = {"json_model_override_args"};
     return engines::config_changes(options, kWhole);
+  }
+  std::vector<Layout> layouts(const Question& question, int devices) const override {
+    static constexpr std::string_view kOthers[] = {"pp_size", "dp_size", "enable_dp_attention"};
+    return tensor_layouts(question, devices, "tp_size", "ep_size", kOthers);
   }
   std::string draft_named(const Settings& settings) const override {
     return sglang::draft_named(settings.options);

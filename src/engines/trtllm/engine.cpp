@@ -8,6 +8,7 @@
 #include "engines/config_changes.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
+#include "engines/parallel.h"
 #include "engines/trtllm/rank_plan.h"
 #include "engines/trtllm/settings.h"
 
@@ -270,6 +271,11 @@ class TrtllmEngine final : public Engine {
   Result<json::Value> config_changes(const Options& options) const override {
     constexpr std::array<std::string_view, 1> kWhole = {"model_kwargs"};
     return engines::config_changes(options, kWhole);
+  }
+  std::vector<Layout> layouts(const Question& question, int devices) const override {
+    static constexpr std::string_view kOthers[] = {"pipeline_parallel_size", "enable_attention_dp"};
+    return tensor_layouts(question, devices, "tensor_parallel_size", "moe_expert_parallel_size",
+                          kOthers);
   }
   std::string draft_named(const Settings& settings) const override {
     return trtllm::draft_named(settings.options);
