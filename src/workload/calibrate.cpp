@@ -36,6 +36,12 @@ Result<bool> calibrate(const json::Reader& m, Question& q) {
   TRY_ASSIGN(const auto ttft, m.optional_number({"ttft_seconds"}, 1e-6, 1000));
   TRY_ASSIGN(const auto rate, m.optional_number({"output_tokens_per_second"}, 1e-3, 1e9));
   TRY_ASSIGN(const int64_t users, m.integer_or({"users"}, 8, 2, 4096));
+  if (!m.has("prompt") || !m.has("output")) {
+    return fail(m.error(ErrorCode::missing_field,
+                        "a measured speed needs the lengths that it was measured with")
+                    .hint("add prompt and output tokens of a request (--measured "
+                          "…,prompt=512,output=256)"));
+  }
   TRY_ASSIGN(const int64_t prompt, m.require_integer({"prompt"}, 1, kMaxPrompt));
   TRY_ASSIGN(const int64_t output, m.require_integer({"output"}, 2, kMaxOutput));
   if (!gap || !ttft) {
