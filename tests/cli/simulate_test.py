@@ -98,6 +98,13 @@ class Simulate(unittest.TestCase):
                                  "users=8,tokens=540", check=0).stdout)["simulate"]
         self.assertTrue(figures["step_time"]["calibrated"])
         self.assertAlmostEqual(figures["step_time"]["one_user_ms"], 12.1, delta=0.2)
+        # A third point bends the step: the server is then as quick as was seen.
+        curve = [*SERVED[:3], "--lengths", "random-1024-128", "--users", "64", "--json", "--measured",
+                 "itl=12.1ms,ttft=62ms,prompt=1024,output=128", "--measured", "users=8,tokens=480"]
+        rate = lambda *more: json.loads(run("simulate", *curve, *more, check=0).stdout)["simulate"]["throughput"]["output_tokens_per_second"]
+        seen = 0.8 * rate()
+        self.assertAlmostEqual(rate("--measured", f"users=64,tokens={seen:.0f}") / seen, 1, delta=0.05)
+        self.assertIn("belong together", run("simulate", *curve, "--measured", "users=64", check=3).stdout)
         with tempfile.TemporaryDirectory() as folder:
             one, eight = pathlib.Path(folder, "one.json"), pathlib.Path(folder, "eight.json")
             spread = {"n": 9, "mean": 0.1}
