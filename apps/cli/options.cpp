@@ -3,6 +3,7 @@
 #include <array>
 
 #include "apps/cli/load_options.h"
+#include "apps/cli/measured_step.h"
 #include "apps/cli/sizes.h"
 #include "base/text.h"
 #include "host/model_source.h"
@@ -157,6 +158,10 @@ constexpr std::array kOptions = {
                false, apply_users},
     OptionSpec{"--replay", "SPEED", "Load",
                "arrivals as the trace recorded them; 2 = twice as fast", false, apply_replay},
+    OptionSpec{"--measured", "FIGURES|FILE", "Load",
+               "your server's own speed: itl=12ms,ttft=62ms,prompt=512,output=256 of one user and\n"
+               "users=8,tokens=540 of a few, or reports of loadtest --json, one of each",
+               true, apply_measured},
     OptionSpec{"--acceptance", "P", "Load",
                "drafted tokens that are accepted, each after the one before it (70%)", false,
                apply_acceptance},

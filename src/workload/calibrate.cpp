@@ -36,6 +36,12 @@ Result<bool> calibrate(const json::Reader& m, Question& q) {
   TRY_ASSIGN(const auto ttft, m.optional_number({"ttft_seconds"}, 1e-6, 1000));
   TRY_ASSIGN(const auto rate, m.optional_number({"output_tokens_per_second"}, 1e-3, 1e9));
   TRY_ASSIGN(const int64_t users, m.integer_or({"users"}, 8, 2, 4096));
+  if (!m.has("prompt") || !m.has("output")) {
+    return fail(m.error(ErrorCode::missing_field,
+                        "a measured speed needs the lengths that it was measured with")
+                    .hint("add prompt and output tokens of a request (--measured "
+                          "…,prompt=512,output=256)"));
+  }
   TRY_ASSIGN(const int64_t prompt, m.require_integer({"prompt"}, 1, kMaxPrompt));
   TRY_ASSIGN(const int64_t output, m.require_integer({"output"}, 2, kMaxOutput));
   if (!gap || !ttft) {
@@ -43,6 +49,12 @@ Result<bool> calibrate(const json::Reader& m, Question& q) {
                         "a calibration has inter_token_seconds and ttft_seconds of one user alone")
                     .hint("add output_tokens_per_second of a few users for the cost of each"));
   }
+  const auto too_fast = [&](int64_t n) {
+    q.notes.warn("calibration_fast",
+                 "the measured throughput of " + format_integer(n) +
+                     " users is above what their steps allow: drafts, or other requests than "
+                     "the ones described");
+  };
   StepTime t;
   t.fixed = *gap;
   t.per_prefill_token = std::max(*ttft - *gap, 1e-4) / double(prompt);
@@ -64,15 +76,32 @@ Result<bool> calibrate(const json::Reader& m, Question& q) {
         high = per_decode;
       }
     }
-    if (per_decode < *gap * 1e-4) {
-      q.notes.warn("calibration_fast",
-                   "the measured throughput of " + format_integer(users) +
-                       " users is above what their steps allow: drafts, or other requests than "
-                       "the ones described");
-    }
+    if (per_decode < *gap * 1e-4) too_fast(users);
   }
   t.per_decode = per_decode;
   t.fixed = *gap - per_decode;
+  // A point of many users bends the line beyond the first one.
+  int64_t known = users;
+  if (const auto more = m.find("more")) {
+    TRY_ASSIGN(const int64_t many, more->require_integer({"users"}, users + 1, 4096));
+    TRY_ASSIGN(const auto many_rate,
+               more->optional_number({"output_tokens_per_second"}, 1e-3, 1e9));
+    if (!rate || !many_rate) {
+      return fail(more->error(ErrorCode::missing_field,
+                              "a third point needs the second one and its own tokens a second"));
+    }
+    t.many_decodes = users;
+    double low = -per_decode;
+    double high = 8 * *gap;
+    for (int i = 0; i < 22; ++i) {
+      t.per_decode_beyond = (low + high) / 2;
+      TRY_ASSIGN(const double x,
+                 throughput(t, many, int32_t(prompt), int32_t(output), q.scheduler.batch_tokens));
+      (x > *many_rate ? low : high) = t.per_decode_beyond;
+    }
+    if (t.per_decode_beyond < -0.999 * per_decode) too_fast(many);
+    known = many;
+  }
   q.step.time = t;
   TRY_ASSIGN(const StepBar bar, StepBar::calibrated());
   q.step.low_factor = bar.low;
@@ -81,8 +110,9 @@ Result<bool> calibrate(const json::Reader& m, Question& q) {
   q.step.calibrated = true;
   q.step.source = "the user's own measurements";
   q.notes.assume("calibrated", "step times follow your measurements at 1 and " +
-                                   format_integer(users) + " users; beyond " +
-                                   format_integer(4 * users) + " users measure a third point");
+                                   format_integer(known) + " users; beyond " +
+                                   format_integer(4 * known) +
+                                   " users measure a point of more users");
   return true;
 }
 

@@ -15,6 +15,7 @@ StepTime StepTime::scaled(double factor) const {
   StepTime t = *this;
   t.fixed *= factor;
   t.per_decode *= factor;
+  t.per_decode_beyond *= factor;
   t.per_context_token *= factor;
   t.per_prefill_token *= factor;
   t.per_prefill_pair *= factor;

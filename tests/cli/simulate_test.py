@@ -92,6 +92,31 @@ class Simulate(unittest.TestCase):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)
 
+    def test_measured_speeds_replace_the_models(self):
+        load = [*SERVED, "--lengths", "chat", "--rate", "2", "--requests", "500", "--json"]
+        figures = json.loads(run("simulate", *load, "--measured", "itl=12.1ms,ttft=62ms,prompt=512,output=256", "--measured",
+                                 "users=8,tokens=540", check=0).stdout)["simulate"]
+        self.assertTrue(figures["step_time"]["calibrated"])
+        self.assertAlmostEqual(figures["step_time"]["one_user_ms"], 12.1, delta=0.2)
+        # A third point bends the step: the server is then as quick as was seen.
+        curve = [*SERVED[:3], "--lengths", "random-1024-128", "--users", "64", "--json", "--measured",
+                 "itl=12.1ms,ttft=62ms,prompt=1024,output=128", "--measured", "users=8,tokens=480"]
+        rate = lambda *more: json.loads(run("simulate", *curve, *more, check=0).stdout)["simulate"]["throughput"]["output_tokens_per_second"]
+        seen = 0.8 * rate()
+        self.assertAlmostEqual(rate("--measured", f"users=64,tokens={seen:.0f}") / seen, 1, delta=0.05)
+        self.assertIn("belong together", run("simulate", *curve, "--measured", "users=64", check=3).stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            one, eight = pathlib.Path(folder, "one.json"), pathlib.Path(folder, "eight.json")
+            spread = {"n": 9, "mean": 0.1}
+            one.write_text(json.dumps({"loadtest": {"load": {"users": 1}, "itl_seconds": {**spread, "p50": 0.0121},
+                                                    "ttft_seconds": {**spread, "p50": 0.062},
+                                                    "lengths": {"prompt_tokens_mean": 512.2, "output_tokens_mean": 256}}}))
+            eight.write_text(json.dumps({"loadtest": {"load": {"users": 8}, "throughput": {"output_tokens_per_second": 540}}}))
+            reports = json.loads(run("simulate", *load, "--measured", str(one), "--measured", str(eight), check=0).stdout)["simulate"]
+        self.assertEqual(reports["ttft_seconds"], figures["ttft_seconds"])
+        self.assertIn("lengths that it was measured with", run("simulate", *load, "--measured", "itl=12ms,ttft=62ms", check=3).stdout)
+        self.assertIn("--measured", run("simulate", *SERVED, "--lengths", "chat", "--measured", "speed=9", check=3).stderr)
+
     def test_pipeline_stages_work_at_the_same_time(self):
         load = ["llama-3.1-8b", "--gpu", "l40s", "--ctx", "8k", "--lengths", "chat", "--requests", "4000", "--users", "64", "--json"]
         one = json.loads(run("simulate", *load, check=0).stdout)["simulate"]

@@ -1,0 +1,126 @@
+#include "apps/cli/measured_step.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "apps/cli/load_options.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "host/model_source.h"
+#include "json/parse.h"
+#include "json/reader.h"
+
+namespace vramwise::cli {
+namespace {
+
+using json::Value;
+
+constexpr int64_t kReportLimit = int64_t{64} << 20;
+
+Value& part(Value& object, std::string_view name) {
+  Value* found = object.find(name);
+  return found != nullptr ? *found : object.set(name, Value::object());
+}
+
+// Tokens a second of several users. A second such point, of more users, is the third of all.
+void add_rate(Value& measured, int64_t users, double rate) {
+  const Value* before = measured.find("users");
+  if (before == nullptr || before->as_integer() == users) {
+    measured.set("users", users);
+    measured.set("output_tokens_per_second", rate);
+    return;
+  }
+  Value more = Value::object();
+  more.set("users", std::max(users, before->as_integer()));
+  more.set(
+      "output_tokens_per_second",
+      users > before->as_integer() ? rate : measured.find("output_tokens_per_second")->as_double());
+  if (users < before->as_integer()) {
+    measured.set("users", users);
+    measured.set("output_tokens_per_second", rate);
+  }
+  measured.set("more", std::move(more));
+}
+
+Result<bool> add_figures(Value& measured, const std::string& value, std::string_view flag) {
+  std::optional<int64_t> users;
+  std::optional<double> rate;
+  for (const std::string_view pair : split(value, ',')) {
+    const size_t equals = pair.find('=');
+    const std::string_view key = pair.substr(0, equals);
+    const std::string_view text = equals == std::string_view::npos ? "" : pair.substr(equals + 1);
+    if (key == "itl" || key == "ttft") {
+      TRY_ASSIGN(const double seconds, parse_seconds(text, flag));
+      measured.set(key == "itl" ? "inter_token_seconds" : "ttft_seconds", seconds);
+      continue;
+    }
+    if (key == "tokens" && parse_number(text)) {
+      rate = parse_number(text);
+    } else if (key == "users" && parse_integer(text)) {
+      users = parse_integer(text);
+    } else if ((key == "prompt" || key == "output") && parse_integer(text)) {
+      measured.set(key, *parse_integer(text));
+    } else {
+      return fail(Error(ErrorCode::invalid_input,
+                        "'" + std::string(pair.substr(0, 60)) + "' is not understood")
+                      .at(std::string(flag))
+                      .hint("write --measured itl=12ms,ttft=62ms,prompt=512,output=256 of one user "
+                            "alone, and users=8,tokens=540 of a few, or give reports of loadtest "
+                            "--json"));
+    }
+  }
+  if (users.has_value() != rate.has_value()) {
+    return fail(Error(ErrorCode::invalid_input,
+                      "users and tokens belong together: so many users, so many tokens a second")
+                    .at(std::string(flag))
+                    .hint("write users=8,tokens=540"));
+  }
+  if (users) add_rate(measured, *users, *rate);
+  return true;
+}
+
+Result<bool> add_report(Value& measured, const std::string& file) {
+  TRY_ASSIGN(const std::string text, host::read_file(file, kReportLimit));
+  TRY_ASSIGN(const Value document, json::parse(text, file));
+  const json::Reader root(document, file);
+  TRY_ASSIGN(const json::Reader report, root.require({"loadtest"}));
+  TRY_ASSIGN(const json::Reader load, report.require({"load"}));
+  TRY_ASSIGN(const int64_t users, load.require_integer({"users"}, 1, 1 << 20));
+  if (users > 1) {
+    TRY_ASSIGN(const json::Reader throughput, report.require({"throughput"}));
+    TRY_ASSIGN(const auto rate, throughput.optional_number({"output_tokens_per_second"}, 0, 1e12));
+    if (!rate || *rate <= 0) {
+      return fail(report.error(ErrorCode::missing_field, "the test saw no tokens a second"));
+    }
+    add_rate(measured, users, *rate);
+    return true;
+  }
+  for (const auto& [block, key] : {std::pair("itl_seconds", "inter_token_seconds"),
+                                   std::pair("ttft_seconds", "ttft_seconds")}) {
+    TRY_ASSIGN(const json::Reader spread, report.require({block}));
+    TRY_ASSIGN(const auto p50, spread.optional_number({"p50"}, 0, 1e6));
+    if (!p50) return fail(spread.error(ErrorCode::missing_field, "the test measured none"));
+    measured.set(key, *p50);
+  }
+  TRY_ASSIGN(const json::Reader lengths, report.require({"lengths"}));
+  TRY_ASSIGN(const auto prompt,
+             lengths.optional_number({"prompt_tokens_mean", "asked_prompt_tokens_mean"}, 1, 1e9));
+  TRY_ASSIGN(const auto output, lengths.optional_number({"output_tokens_mean"}, 1, 1e9));
+  if (!prompt || !output) {
+    return fail(lengths.error(ErrorCode::missing_field, "the test does not say its lengths"));
+  }
+  measured.set("prompt", int64_t(*prompt + 0.5));
+  measured.set("output", int64_t(*output + 0.5));
+  return true;
+}
+
+}  // namespace
+
+Result<bool> apply_measured(Value& request, const std::string& value, std::string_view flag) {
+  Value& measured = part(part(request, "step_time"), "measured");
+  return value.find('=') == std::string::npos || host::looks_like_path(value)
+             ? add_report(measured, value)
+             : add_figures(measured, value, flag);
+}
+
+}  // namespace vramwise::cli
