@@ -78,6 +78,9 @@ std::string_view to_string(HeadKind kind) {
 HeadEstimate estimate_head(HeadKind kind, const model::Model& target, int64_t ranks) {
   const int64_t h = target.hidden_size, vocab = target.vocab_size;
   const LayerSize layer = layer_of(target);
+  // Rows of EAGLE-3's output: its own config names them, else what most are trained with.
+  const bool named = target.draft_vocab_size > 0;
+  const int64_t own_rows = named ? target.draft_vocab_size : std::min(vocab, kReducedVocabulary);
   HeadEstimate head;
   // Parameters: those that ranks share, and those that each keeps whole.
   int64_t shared = 0, whole = 0, most_shared = 0;
@@ -91,7 +94,7 @@ HeadEstimate estimate_head(HeadKind kind, const model::Model& target, int64_t ra
       break;
     case HeadKind::eagle3:
       // Its attention reads the embedding beside the hidden state.
-      shared = 2 * layer.attention_in + layer.rest + h * std::min(vocab, kReducedVocabulary);
+      shared = 2 * layer.attention_in + layer.rest + h * own_rows;
       whole = kTapped * h * h;
       // An output head over the whole vocabulary, as some are trained, and an embedding.
       most_shared = 2 * layer.attention_in + layer.rest + 2 * h * vocab;
@@ -112,6 +115,11 @@ HeadEstimate estimate_head(HeadKind kind, const model::Model& target, int64_t ra
   const int64_t n = std::max<int64_t>(1, ranks);
   const Bytes likely(kElement * (shared / n + whole));
   head.weights = {likely / 2, likely, Bytes(kElement * (most_shared / n + whole))};
+  // A config of its own settles every matrix; open is whether the file holds the embedding too.
+  if (named && kind == HeadKind::eagle3) {
+    head.weights.low = likely;
+    head.weights.high = likely + Bytes(kElement * (h * vocab / n));
+  }
   return head;
 }
 

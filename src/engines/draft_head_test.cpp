@@ -42,6 +42,25 @@ TEST(DraftHead, SizesOfPublishedHeads) {
   }
 }
 
+// A config of the head's own names its output rows (sgl-project/SpecForge
+// configs/llama3-8B-eagle3.json has 32,000; others have more).
+TEST(DraftHead, ItsOwnConfigSettlesTheRows) {
+  auto ref = catalog::resolve_model("meta-llama/Llama-3.1-8B-Instruct");
+  ASSERT_TRUE(ref.has_value());
+  json::Value config = ref->config;
+  config.set("num_hidden_layers", int64_t{1});
+  config.set("draft_vocab_size", int64_t{73448});
+  const auto model = model::from_config(json::Reader(config, "config.json"), "head");
+  ASSERT_TRUE(model.has_value());
+  EXPECT_EQ(model->draft_vocab_size, 73448);
+  const HeadEstimate head = estimate_head(HeadKind::eagle3, *model, 1);
+  const HeadEstimate usual =
+      estimate_head(HeadKind::eagle3, of_catalog("meta-llama/Llama-3.1-8B-Instruct"), 1);
+  EXPECT_EQ((head.weights.likely - usual.weights.likely).count(), 2 * 4096 * (73448 - 32000));
+  EXPECT_EQ(head.weights.low, head.weights.likely);
+  EXPECT_EQ((head.weights.high - head.weights.likely).count(), 2 * int64_t{4096} * 128256);
+}
+
 // Heads whose config is public: the tensors that llama.cpp creates for one (src/models/eagle3.cpp,
 // dflash.cpp), counted from that config, beside the estimate from the target alone.
 TEST(DraftHead, ShapesOfPublishedConfigs) {

@@ -53,6 +53,7 @@ Builder::Builder(const Fields& top, const Fields& text, const ClassDefaults& def
   model_.gguf.architecture = defaults.gguf;
   model_.hidden_size = text.extent({"hidden_size", "n_embd", "d_model", "n_embed"});
   model_.vocab_size = text.extent({"padded_vocab_size", "vocab_size"});
+  model_.draft_vocab_size = text.extent_or({"draft_vocab_size"}, 0);
   model_.tied_head = read_tied(top, text, defaults.tied);
   read_positions(text, model_, {.class_default = defaults.positions});
 }

@@ -52,7 +52,8 @@ struct Model {
 
   int64_t hidden_size = 0;
   int64_t vocab_size = 0;
-  int64_t max_positions = 0;  // longest context the model itself derives; 0 = unknown
+  int64_t draft_vocab_size = 0;  // output rows of a drafting head (EAGLE-3); 0 = none named
+  int64_t max_positions = 0;     // longest context the model itself derives; 0 = unknown
   std::optional<int64_t> original_positions;  // before rope scaling (longrope, yarn)
   bool long_rope = false;  // vLLM then takes original_positions unless asked for more
   DType dtype = DType::bfloat16;
