@@ -1,5 +1,6 @@
-// Sources: LostRuins/koboldcpp koboldcpp.py (flags, defaults) and gpttype_adapter.cpp (one batch
-// size for both batches, a context of its own); lmstudio.ai/docs (lms load, load configuration).
+// Sources of flags and defaults: catalog/options/koboldcpp__about.json (LostRuins/koboldcpp
+// koboldcpp.py 1.115) and lmstudio__about.json (lmstudio.ai/docs). One batch size for both batches,
+// every row kept and neither prompt cache nor checkpoints are taken for KoboldCpp, not measured.
 #include "engines/launch/embedded.h"
 
 #include <algorithm>
@@ -85,7 +86,8 @@ void set_batch(const Value* given, Options& out) {
 }
 
 void kobold(const Line& line, Options& out) {
-  if (!out.has("ctx_size")) out.set("ctx_size", Value(int64_t{8192}));
+  // Of 1.115; 4,096 and 8,192 in older ones.
+  if (!out.has("ctx_size")) out.set("ctx_size", Value(int64_t{16384}));
   if (!out.has("parallel")) out.set("parallel", Value(int64_t{1}));
   set_batch(line.find("batchsize"), out);
   // A context of the library keeps every row of a batch unless it is told otherwise.
@@ -114,7 +116,9 @@ void kobold(const Line& line, Options& out) {
 
 void lm_studio(const Line& line, Options& out, std::vector<std::string>& left) {
   if (!out.has("ctx_size")) out.set("ctx_size", Value(int64_t{4096}));
-  if (!out.has("parallel")) out.set("parallel", Value(int64_t{1}));
+  // Since 0.4: four at a time, on cells that they share.
+  if (!out.has("parallel")) out.set("parallel", Value(int64_t{4}));
+  out.set("kv_unified", Value(true));
   set_batch(line.find("config.evalBatchSize"), out);
   if (const Value* flash = line.find("config.flashAttention");
       flash != nullptr && flash->is_boolean()) {

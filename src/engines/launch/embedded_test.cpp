@@ -24,7 +24,7 @@ TEST(Embedded, KoboldCpp) {
   EXPECT_EQ(
       options_of("koboldcpp a.gguf --gpulayers -1 --quantkv 1 --noflashattention --moecpu "
                  "--noswa --lowvram"),
-      R"({"swa_full":true,"kv_offload":false,"ctx_size":8192,"parallel":1,"batch_size":512,)"
+      R"({"swa_full":true,"kv_offload":false,"ctx_size":16384,"parallel":1,"batch_size":512,)"
       R"("ubatch_size":512,"n_outputs_max":512,"cache_ram":0,"ctx_checkpoints":0,"flash_attn":"off","cache_type_k":"q8_0",)"
       R"("cpu_moe":true})");
 }
@@ -32,7 +32,7 @@ TEST(Embedded, KoboldCpp) {
 TEST(Embedded, LmStudio) {
   EXPECT_EQ(
       options_of("lms load qwen3-8b --gpu max --context-length 32768"),
-      R"({"ctx_size":32768,"parallel":1,"batch_size":512,"ubatch_size":512,"n_gpu_layers":"all"})");
+      R"({"ctx_size":32768,"parallel":4,"kv_unified":true,"batch_size":512,"ubatch_size":512,"n_gpu_layers":"all"})");
   const auto reading = read_launch("lms load qwen3-8b --gpu 0.5");
   ASSERT_TRUE(reading);
   const auto found = as_llamacpp(*reading);
