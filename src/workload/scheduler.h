@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -76,7 +77,7 @@ struct StepTime {
   double beyond_table = 0;
   int64_t tokens_per_decode = 1;  // more where drafts are checked
   // Of a measured server: what a decode beyond so many costs more (or less) than those before it.
-  int64_t many_decodes = 0;
+  int64_t many_decodes = std::numeric_limits<int64_t>::max();
   double per_decode_beyond = 0;
 
   double tokens_part(int64_t tokens) const {
@@ -86,11 +87,11 @@ struct StepTime {
     return by_tokens.back() + beyond_table * double(tokens - last);
   }
   double step(int64_t decodes, int64_t context, int64_t prefill, double pairs) const {
-    const int64_t beyond =
-        per_decode_beyond != 0 && decodes > many_decodes ? decodes - many_decodes : 0;
-    return fixed + per_decode * double(decodes) + per_decode_beyond * double(beyond) +
-           per_context_token * double(context) + per_prefill_token * double(prefill) +
-           per_prefill_pair * pairs + tokens_part(decodes * tokens_per_decode + prefill);
+    const double even = fixed + per_decode * double(decodes) + per_context_token * double(context) +
+                        per_prefill_token * double(prefill) + per_prefill_pair * pairs +
+                        tokens_part(decodes * tokens_per_decode + prefill);
+    if (decodes <= many_decodes) return even;
+    return even + per_decode_beyond * double(decodes - many_decodes);
   }
   // The same times a factor.
   StepTime scaled(double factor) const;
