@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { close, errors, open, requests, settled } from './support/browser.mjs';
+import { close, errors, open, requests, root, settled } from './support/browser.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 after(async () => {
@@ -12,12 +13,13 @@ after(async () => {
   assert.deepEqual(errors, []);
 });
 
-async function violations(tab) {
+/** In the whole page, or in the parts that selectors name. */
+async function violations(tab, within) {
   // Run through the debugger: the page's own policy lets no foreign script in.
   await tab.evaluate(axe);
-  const { violations } = await tab.evaluate(() => globalThis.axe.run(document, {
+  const { violations } = await tab.evaluate((within) => globalThis.axe.run(within ?? document, {
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  }));
+  }), within);
   return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary?.split('\n')[1] ?? ''}`).join(' | ')}`);
 }
 
@@ -55,6 +57,42 @@ test('axe finds nothing in the other states: empty, message, tables, open list',
   assert.deepEqual(await violations(tab), []);
   await tab.context().close();
 });
+
+for (const [theme, width] of [['light', 1440], ['dark', 390]]) {
+  test(`axe finds nothing in the panels: traffic, its fields, a log beside the plan, terms, keys: ${theme}, ${width} px`, async () => {
+    const tab = await open({ theme, width });
+    const found = [];
+    const held = async (what, ...within) => {
+      for (const text of await violations(tab, within)) found.push(`${what}: ${text}`);
+      if (await overflow(tab) !== 0) found.push(`${what}: scrolls sideways`);
+    };
+    await tab.locator('#examples').click();
+    await tab.locator('[data-choice="50users"]').click();
+    await settled(tab);
+    if (width === 390) await tab.locator('.askhead').click();
+    await tab.locator('[data-workload=chat]').click();
+    await tab.waitForFunction(() => { const { load } = globalThis.vramwise.state(); return load && !load.busy && (load.answered || load.error); }, undefined, { timeout: 240_000 });
+    await held('a simulated load', '#traffic', '#traffic-answer');
+    await tab.locator('#arrivals [data-v=users]').click();
+    await held('people who come back', '#traffic');
+    await tab.locator('#paste-open').click();
+    for (const [file, sign] of [['vllm-0.11-llama-8b.log', '#rows'], ['vllm-0.11-qwen3-32b-refused.log', '#verified .died']]) {
+      await tab.locator('#paste').fill(readFileSync(join(root, 'tests/data/logs', file), 'utf8'));
+      await tab.waitForSelector(sign);
+      await held(file, '#verified');
+    }
+    await tab.locator('.part .term').first().click();
+    await tab.waitForSelector('#terms .here');
+    await held('the list of terms', '#terms');
+    await tab.keyboard.press('Escape');
+    await tab.locator('.hero h1').click();
+    await tab.keyboard.press('?');
+    await tab.waitForSelector('dialog[open]');
+    await held('the keys', '#help');
+    assert.deepEqual(found, []);
+    await tab.context().close();
+  });
+}
 
 for (const width of [320, 390, 768, 1440]) {
   test(`nothing scrolls sideways at ${width} px, whatever the plan`, async () => {
