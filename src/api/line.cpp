@@ -58,12 +58,12 @@ std::vector<Note> notes_of(const Reading& reading) {
   return std::move(notes.warnings);
 }
 
-bool names_llamacpp(const json::Reader& request) {
+bool names_engine(const json::Reader& request, std::string_view wanted) {
   const Value* engine = request.value().find("engine");
   const Value* name = engine != nullptr ? engine->find("name") : nullptr;
   if (name == nullptr || !name->is_string()) return false;
   const auto found = engines::find_engine(name->as_string());
-  return found && (*found)->name() == "llama.cpp";
+  return found && (*found)->name() == wanted;
 }
 
 // That another program's line is planned as llama.cpp's, and what of it is not.
@@ -99,8 +99,8 @@ Result<FromLine> request_from_line(const json::Reader& request) {
   }
   // A program with llama.cpp inside is planned where the request itself says so.
   const auto embedded = engines::launch::as_llamacpp(reading);
-  const auto inside = embedded && names_llamacpp(request) ? embedded : std::nullopt;
-  const auto engine = engines::find_engine(inside ? std::string_view("llama.cpp") : reading.engine);
+  const auto inside = embedded && names_engine(request, embedded->engine) ? embedded : std::nullopt;
+  const auto engine = engines::find_engine(inside ? inside->engine : reading.engine);
   if (!engine) {
     std::string read = reading.engine + " is read but not planned; the line says";
     if (!reading.model.empty()) read += " model " + reading.model + ",";
@@ -108,9 +108,9 @@ Result<FromLine> request_from_line(const json::Reader& request) {
     Error error(ErrorCode::unsupported, read);
     if (embedded) {
       error.hints.push_back(
-          embedded->name +
-          " runs llama.cpp inside: with engine llama.cpp (--engine llama.cpp) the line is planned "
-          "as the llama-server line that is equal");
+          embedded->name + " runs " + embedded->engine + " inside: with --engine " +
+          embedded->engine +
+          " (engine.name) the line is planned as the llama-server line that is equal");
     }
     return fail(std::move(error).at("line"));
   }

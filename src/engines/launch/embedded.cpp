@@ -144,6 +144,7 @@ std::optional<Embedded> as_llamacpp(const Reading& reading) {
   if (!is_kobold && reading.engine != "lmstudio") return std::nullopt;
   Embedded out;
   out.name = is_kobold ? "KoboldCpp" : "LM Studio";
+  out.engine = "llama.cpp";
   const Line line(reading);
   line.each([&](std::string_view name) {
     for (const Same& same : kSame) {

@@ -12,6 +12,7 @@ namespace vramwise::engines::launch {
 
 struct Embedded {
   std::string name;               // "KoboldCpp"
+  std::string engine;             // what runs inside, by the name of an engine that is planned
   Options options;                // llama.cpp's names
   std::vector<std::string> left;  // options that move memory and have no counterpart here
 };
