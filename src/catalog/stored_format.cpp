@@ -172,9 +172,11 @@ std::optional<FormatEnding> format_ending(std::string_view publisher, std::strin
   for (const Rule& rule : kRules) {
     if (!ends_with(lower, rule.ending) || lower.size() == rule.ending.size()) continue;
     if (rule.publisher != Publisher::any && rule.publisher != who) continue;
+    const std::string_view base =
+        std::string_view(lower).substr(0, lower.size() - rule.ending.size());
     const auto parts = split(rule.holds, ' ');
     if (!std::all_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return contains(lower, part); })) {
+                     [&](std::string_view part) { return contains(base, part); })) {
       continue;
     }
     FormatEnding found;
