@@ -13,11 +13,6 @@ using json::Value;
 // Traces of a month's traffic are below this; beyond, take a part.
 constexpr int64_t kTraceLimit = int64_t{2} << 30;
 
-Value& part(Value& object, std::string_view name) {
-  Value* found = object.find(name);
-  return found != nullptr ? *found : object.set(name, Value::object());
-}
-
 Result<double> number(std::string_view text, std::string_view flag, std::string_view what) {
   const auto n = parse_number(text);
   if (!n || *n < 0) {
@@ -61,6 +56,11 @@ Result<double> promised(const std::string& value, std::string_view flag) {
 }
 
 }  // namespace
+
+Value& part(Value& object, std::string_view name) {
+  Value* found = object.find(name);
+  return found != nullptr ? *found : object.set(name, Value::object());
+}
 
 Result<double> parse_seconds(std::string_view text, std::string_view flag) {
   double scale = 1;

@@ -9,6 +9,9 @@
 
 namespace vramwise::cli {
 
+// The member of an object, made an object when it is absent.
+json::Value& part(json::Value& object, std::string_view name);
+
 Result<bool> apply_lengths(json::Value& request, const std::string& value, std::string_view flag);
 Result<bool> apply_columns(json::Value& request, const std::string& value, std::string_view flag);
 Result<bool> apply_rate(json::Value& request, const std::string& value, std::string_view flag);

@@ -17,11 +17,6 @@ using json::Value;
 
 constexpr int64_t kReportLimit = int64_t{64} << 20;
 
-Value& part(Value& object, std::string_view name) {
-  Value* found = object.find(name);
-  return found != nullptr ? *found : object.set(name, Value::object());
-}
-
 // Tokens a second of several users. A second such point, of more users, is the third of all.
 void add_rate(Value& measured, int64_t users, double rate) {
   const Value* before = measured.find("users");

@@ -14,11 +14,6 @@ namespace {
 
 using json::Value;
 
-Value& part(Value& request, std::string_view name) {
-  Value* found = request.find(name);
-  return found != nullptr ? *found : request.set(name, Value::object());
-}
-
 Result<bool> set_text(Value& object, std::string_view key, const std::string& value) {
   object.set(key, value);
   return true;

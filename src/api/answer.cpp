@@ -100,17 +100,6 @@ Value check_block(const engines::LogCheck& check) {
   return block;
 }
 
-Value cards_block(const plan::Cards& cards) {
-  Value block = Value::object();
-  block.set("gpu", cards.gpu);
-  block.set("count", cards.count);
-  if (!cards.layout.label.empty()) block.set("layout", cards.layout.label);
-  Value options = Value::object();
-  for (const auto& [name, value] : cards.layout.options) options.set(name, value);
-  if (!cards.layout.options.empty()) block.set("options", std::move(options));
-  return block;
-}
-
 Value levers_block(const std::vector<plan::Lever>& levers) {
   Value list = Value::array();
   for (const plan::Lever& lever : levers) {
@@ -257,6 +246,17 @@ Value model_block(const model::Model& model, const weights::Weights& weights) {
   return block;
 }
 
+Value cards_block(std::string_view gpu, int64_t count, const engines::Layout& layout) {
+  Value block = Value::object();
+  block.set("gpu", gpu);
+  block.set("count", count);
+  if (!layout.label.empty()) block.set("layout", layout.label);
+  Value options = Value::object();
+  for (const auto& [name, value] : layout.options) options.set(name, value);
+  if (!layout.options.empty()) block.set("options", std::move(options));
+  return block;
+}
+
 Value plan_answer(const Value& id, const plan::Plan& plan) {
   const Assessment& a = plan.assessment;
   const Ledger& primary = reading(a, a.primary);
@@ -348,7 +348,9 @@ Value plan_answer(const Value& id, const plan::Plan& plan) {
   }
   answer.set("log", std::move(log));
   answer.set("levers", levers_block(plan.levers));
-  if (plan.smallest) answer.set("smallest", cards_block(*plan.smallest));
+  if (plan.smallest)
+    answer.set("smallest",
+               cards_block(plan.smallest->gpu, plan.smallest->count, plan.smallest->layout));
   Notes notes = plan.resolved.model->notes;
   notes.append(plan.resolved.weights->notes);
   notes.append(plan.resolved.notes);

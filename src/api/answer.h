@@ -14,6 +14,8 @@ json::Value answer_head(const json::Value& id);
 json::Value error_answer(const json::Value& id, const Error& error);
 // [{"id","text","source"}] of assumptions or warnings.
 json::Value notes_block(const std::vector<Note>& notes);
+// A choice of cards: "gpu", "count", and where they are several "layout" and its "options".
+json::Value cards_block(std::string_view gpu, int64_t count, const engines::Layout& layout);
 json::Value plan_answer(const json::Value& id, const plan::Plan& plan);
 // The "model" block, and the block of caches and tensors that ask "inspect" adds.
 json::Value model_block(const model::Model& model, const weights::Weights& weights);

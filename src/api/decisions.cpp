@@ -29,13 +29,7 @@ Value one_member(std::string_view key, Value value) {
 }
 
 Value choice_block(const plan::GpuChoice& choice) {
-  Value item = Value::object();
-  item.set("gpu", choice.gpu);
-  item.set("count", choice.count);
-  if (!choice.layout.label.empty()) item.set("layout", choice.layout.label);
-  Value options = Value::object();
-  for (const auto& [name, value] : choice.layout.options) options.set(name, value);
-  if (!choice.layout.options.empty()) item.set("options", std::move(options));
+  Value item = cards_block(choice.gpu, choice.count, choice.layout);
   item.set("outcome", plan::to_string(choice.verdict.outcome));
   if (choice.users >= 0) item.set("users", choice.users);
   item.set("taken_bytes", choice.taken);

@@ -116,7 +116,7 @@ void kobold(const Line& line, Options& out) {
 
 void lm_studio(const Line& line, Options& out, std::vector<std::string>& left) {
   if (!out.has("ctx_size")) out.set("ctx_size", Value(int64_t{4096}));
-  // Since 0.4: four at a time, on cells that they share.
+  // Since 0.4: four at a time. That they share the cells is taken, not read anywhere.
   if (!out.has("parallel")) out.set("parallel", Value(int64_t{4}));
   out.set("kv_unified", Value(true));
   set_batch(line.find("config.evalBatchSize"), out);
