@@ -12,6 +12,37 @@
 
 namespace vramwise::cli {
 
+namespace {
+
+// What a command cannot do without is asked for in the words of its flags, not of the request.
+Result<void> check_complete(const Question& question, const json::Value& request) {
+  if (!question.request_file.empty() || question.base.is_object()) return {};
+  // A file that is not there is the first thing to say; its reader does.
+  if (host::looks_like_path(question.model) && !host::exists(question.model)) return {};
+  const auto missing = [&](const char* message) {
+    return Error(ErrorCode::missing_field, message);
+  };
+  const bool simulates = question.ask == "simulate";
+  if (simulates && request.find("workload") == nullptr) {
+    return fail(missing("no load given")
+                    .hint("--lengths chat, or a trace: --lengths FILE; names: vramwise catalog "
+                          "workloads"));
+  }
+  const bool plans = question.ask == "plan" || question.ask == "explain" || question.ask == "max" ||
+                     question.ask == "models" || simulates;
+  if (plans && request.find("hardware") == nullptr) {
+    Error error =
+        missing("no GPU given")
+            .hint(
+                "--gpu h100-sxm, or --gpu local for this machine's; names: vramwise catalog gpus");
+    if (question.ask == "models") return fail(std::move(error));
+    return fail(std::move(error).hint("which GPUs hold it: vramwise gpus MODEL"));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<json::Value> build_request(const Question& question) {
   json::Value request = question.base.is_object() ? question.base : json::Value::object();
   request.set("schema_version", 1);
@@ -57,6 +88,7 @@ Result<json::Value> build_request(const Question& question) {
   }
   if (question.tensors) request.set("tensors", true);
   if (question.show_options) request.set("show_options", true);
+  TRY(check_complete(question, request));
   TRY(read_trace_file(request));
   host::SourceOptions sources;
   sources.offline = question.offline;

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <iostream>
+#include <utility>
 
 #include "apps/cli/live_screen.h"
 #include "apps/cli/sizes.h"
@@ -93,6 +94,8 @@ class Watcher {
       : options_(options), state_(address, std::move(plan), options.limits), start_(Clock::now()) {}
 
   host::WatchState& state() { return state_; }
+  // Neither a server to ask nor a card of this machine that can be read.
+  bool sees_nothing() const { return sees_nothing_; }
 
   Result<void> open() {
     if (state_.address().empty()) return {};
@@ -104,6 +107,7 @@ class Watcher {
     host::WatchSample sample;
     std::vector<host::Finding> findings;
     sample.cards = reader_.read(findings);
+    sees_nothing_ = !exchanges_ && sample.cards.empty();
     if (exchanges_) ask_engine(sample);
     sample.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     sample.unix_time = std::chrono::duration_cast<std::chrono::seconds>(
@@ -141,6 +145,7 @@ class Watcher {
   host::CardReader reader_;
   std::unique_ptr<host::Exchanges> exchanges_;
   Clock::time_point start_;
+  bool sees_nothing_ = false;
 };
 
 int watch(const Options& options, Watcher& watcher, const Output& output) {
@@ -157,13 +162,23 @@ int watch(const Options& options, Watcher& watcher, const Output& output) {
   const report::Style first_style = output.style();
   const bool terminal = !output.json && !quiet && !once && ::isatty(1) == 1 &&
                         host::env("TERM") != "dumb" && !host::env("TERM").empty();
+  watcher.look();
+  if (watcher.sees_nothing()) {
+    return show_error(Error(ErrorCode::not_found,
+                            "nothing to watch: no server given, and no GPU "
+                            "of this machine can be read")
+                          .hint("vramwise watch http://127.0.0.1:8000")
+                          .hint("what this machine shows: vramwise doctor"),
+                      output);
+  }
   std::optional<LiveScreen> screen;
   if (terminal) screen.emplace();
+  bool looked = true;
   bool urgent = false;
   const auto start = Clock::now();
   auto next = start;
   while (!host::interrupted()) {
-    watcher.look();
+    if (!std::exchange(looked, false)) watcher.look();
     if (host::interrupted() && watcher.state().samples().size() > 1) break;
     const host::WatchState& state = watcher.state();
     const auto alarms = state.alarms();

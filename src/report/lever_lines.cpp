@@ -50,7 +50,7 @@ void add_smallest(std::string& out, const Value& answer, const Style& style) {
   });
   if (here) return;
   const Value& cards = member(answer, "smallest");
-  std::string line = "No change tried here reaches it";
+  std::string line = "No change on these cards reaches it";
   if (cards.is_null()) {
     line += ", nor does any usual card, up to 8 of a kind.";
   } else {

@@ -78,6 +78,19 @@ class ExitCodes(unittest.TestCase):
         self.assertIn("help:", result.stderr)
         self.assertIn("hardware.gpu", result.stderr)
 
+    def test_what_is_missing_is_named_in_flags(self):
+        for ask in ("plan", "explain", "max"):
+            result = self.check(3, ask, "qwen3-8b")
+            self.assertIn("--gpu", result.stderr)
+            self.assertNotIn("{", result.stderr)
+        result = self.check(3, "simulate", "qwen3-8b", "--gpu", "h100-sxm")
+        self.assertIn("--lengths", result.stderr)
+
+    def test_nothing_to_watch_is_said(self):
+        # On a machine with a card this watches it.
+        if "no GPU found" in run("doctor").stdout:
+            self.assertIn("no server given", self.check(4, "watch", "--for", "1s").stderr)
+
 
 class Streams(unittest.TestCase):
     def test_json_is_one_document(self):

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/known_versions.h"
 #include "engines/llamacpp/better.h"
 #include "engines/llamacpp/graph/families.h"
 #include "engines/llamacpp/reads.h"
@@ -154,6 +155,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   TRY_ASSIGN(s.rules, rules_for(*s.profile, version.build));
   if (q.detail == Detail::full) {
     TRY(warn_of_options(q.settings.options, "llamacpp", "llama.cpp", s.notes));
+    TRY(note_version(version, "llama.cpp", s.notes));
   }
   TRY_ASSIGN(s.file, model_file_of(q, s.rules));
   s.notes.append(s.file->notes);

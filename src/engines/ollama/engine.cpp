@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/model_ref.h"
+#include "engines/known_versions.h"
 #include "engines/launch/write_line.h"
 #include "engines/unknown_options.h"
 
@@ -194,6 +195,7 @@ Result<Decided> decide(const Question& q) {
   }
   if (q.detail == Detail::full) {
     TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
+    TRY(note_version(version, "ollama", d.notes));
   }
   TRY(settle_context(q, d));
   const weights::GgufModel* gguf = q.weights->is_gguf() ? &*q.weights->gguf : nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/known_versions.h"
 #include "engines/online_quantisation.h"
 #include "engines/unknown_options.h"
 
@@ -217,6 +218,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(facts.check());
   if (q.detail == Detail::full) {
     TRY(warn_of_options(o, "sglang", "SGLang", notes));
+    TRY(note_version(q.settings.version, "sglang", notes));
   }
   return s;
 }

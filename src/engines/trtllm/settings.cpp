@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/known_versions.h"
 #include "engines/unknown_options.h"
 
 namespace vramwise::engines::trtllm {
@@ -154,6 +155,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(facts.check());
   if (q.detail == Detail::full) {
     TRY(warn_of_options(o, "trtllm", "TensorRT-LLM", notes));
+    TRY(note_version(q.settings.version, "trtllm", notes));
   }
   return s;
 }

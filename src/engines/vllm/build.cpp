@@ -228,10 +228,15 @@ void settle_assumed_ranks(const Question& q, Given& given, Notes& notes) {
     }
     return true;
   };
+  const int64_t devices = given.tensor;
   while (given.tensor > 1 && !divides(given.tensor)) --given.tensor;
+  const int64_t left = devices - given.tensor;
   notes.assume("tensor_parallel_from_devices",
                "the layers are split over " + std::to_string(given.tensor) +
-                   " devices (vLLM itself uses one unless --tensor-parallel-size says so)");
+                   (left > 0 ? " of the " + std::to_string(devices) + " devices, " +
+                                   std::to_string(left) + " left idle"
+                             : " devices") +
+                   " (vLLM itself uses one unless --tensor-parallel-size says so)");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/known_versions.h"
 #include "engines/unknown_options.h"
 
 namespace vramwise::engines::vllm {
@@ -324,6 +325,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_environment(question.settings.env, given));
   if (question.detail == Detail::full) {
     TRY(warn_of_options(question.settings.options, "vllm", "vLLM", notes));
+    TRY(note_version(question.settings.version, "vllm", notes));
   }
   return given;
 }

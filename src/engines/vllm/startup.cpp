@@ -354,7 +354,9 @@ void Checks::workload() {
   r.available = {usable(budget_.blocks_low), usable(budget_.blocks), usable(budget_.blocks_high)};
   r.explanation = format_grouped(demand.requests) +
                   (demand.requests == 1 ? " sequence of " : " sequences of ") +
-                  format_grouped(demand.tokens) + " tokens have to fit into the cache together";
+                  format_grouped(demand.tokens) +
+                  (demand.requests == 1 ? " tokens has to fit into the cache"
+                                        : " tokens have to fit into the cache together");
   out_.push_back(std::move(r));
 }
 
