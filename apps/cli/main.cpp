@@ -338,6 +338,7 @@ int run(int argc, char** argv) {
     request.set("ask", "catalog");
     if (!catalog_kind.empty()) request.set("kind", catalog_kind);
     if (!catalog_name.empty()) request.set("name", catalog_name);
+    request.set("rows", true);
     return show(api::handle_value(request), output, false);
   }
   if (plan_files.parsed()) return plan_files.run(launch_line);

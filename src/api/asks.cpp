@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/answer.h"
+#include "api/catalog_rows.h"
 #include "api/emit.h"
 #include "api/line.h"
 #include "api/load_decisions.h"
@@ -162,6 +163,11 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
       Value list = Value::array();
       for (const std::string_view entry : catalog::ids(found->kind)) list.push(entry);
       block.set(found->plural, std::move(list));
+      TRY_ASSIGN(const bool rows, request.boolean_or({"rows"}, false));
+      if (rows) {
+        TRY_ASSIGN(Value described, catalog_rows(found->kind));
+        block.set("rows", std::move(described));
+      }
     }
   }
   Value answer = answer_head(id);

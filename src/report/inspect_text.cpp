@@ -105,25 +105,4 @@ std::string inspect_text(const Value& answer, const Style& style) {
   return out;
 }
 
-std::string catalog_text(const Value& answer, const Style& style) {
-  (void)style;
-  const Value& catalog = member(answer, "catalog");
-  if (const Value* entry = catalog.find("entry")) return json::dump(*entry, 2) + "\n";
-  std::string out;
-  for (const json::Member& part : catalog.as_object()) {
-    if (part.value.is_array()) {
-      for (const Value& item : part.value.as_array()) {
-        if (item.is_object()) {
-          out += pad_right(text(item, "id"), 16) + text(item, "description") + "\n";
-        } else {
-          out += safe(item.as_string()) + "\n";
-        }
-      }
-    } else {
-      out += pad_right(part.key, 12) + pad_left(format_grouped(part.value.as_integer()), 8) + "\n";
-    }
-  }
-  return out;
-}
-
 }  // namespace vramwise::report

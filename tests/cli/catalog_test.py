@@ -57,7 +57,19 @@ class Catalog(unittest.TestCase):
         models = self.ask("models", "--gpu", "my-card-40", "--ctx", "4k")[0]["models"]
         self.assertIn("acme/tiny", [choice["model"] for choice in models["choices"]])
         listed = run("catalog", "gpus", "--catalog", self.folder)
-        self.assertIn("my-card-40", listed.stdout)
+        own = [line.split() for line in listed.stdout.splitlines() if line.startswith("my-card-40")]
+        self.assertEqual(own, [["my-card-40", "My", "card", "39.1", "0.01"]])
+
+    def test_listings_say_what_is_known(self):
+        rows = json.loads(run("catalog", "gpus", "--json").stdout)["catalog"]["rows"]
+        self.assertEqual(sorted(row["id"] for row in rows), [row["id"] for row in rows])
+        card = next(row for row in rows if row["id"] == "h100-sxm")
+        self.assertAlmostEqual(card["total_bytes"] / 2**30, 79.19, 2)
+        self.assertGreater(card["usd_per_hour"], 0)
+        engines = run("catalog", "engines").stdout
+        self.assertRegex(engines, r"vllm +vLLM +0\.6 +0\.31")
+        for line in run("catalog", "gpus", "--width", "80").stdout.splitlines():
+            self.assertLessEqual(len(line), 80)
 
     def test_an_own_entry_wins_over_the_built_in_one(self):
         self.write("gpus/l40s.json", dict(CARD, id="l40s", aliases=[]))
