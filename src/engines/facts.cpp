@@ -69,7 +69,7 @@ Result<Facts> Facts::from_json(std::shared_ptr<const json::Value> profile, const
   Facts facts;
   const json::Value* id = profile->find("id");
   if (id != nullptr && id->is_string()) facts.engine_ = id->as_string();
-  if (version.given) {
+  if (version.given && !version.unnumbered) {
     facts.version_ = version;
   } else {
     const json::Value* newest = profile->find("newest");
@@ -81,6 +81,11 @@ Result<Facts> Facts::from_json(std::shared_ptr<const json::Value> profile, const
   }
   facts.profile_ = std::move(profile);
   return facts;
+}
+
+bool Facts::has(std::string_view name) const {
+  const json::Value* facts = profile_->find("facts");
+  return facts != nullptr && facts->find(name) != nullptr;
 }
 
 const json::Value* Facts::entry(std::string_view name) {

@@ -45,6 +45,11 @@ struct Circumstances {
 
 Circumstances circumstances(const Hardware& hardware);
 
+// NVIDIA cards before Ampere.
+inline bool lacks_bfloat16(const Circumstances& now) {
+  return now.nvidia && now.capability > 0 && now.capability < 80;
+}
+
 class Facts {
  public:
   // `version` not given: the newest the profile knows.
@@ -52,6 +57,7 @@ class Facts {
   static Result<Facts> from_json(std::shared_ptr<const json::Value> profile,
                                  const Version& version);
 
+  bool has(std::string_view name) const;
   // The value in force. A missing or ill-typed fact is remembered and answered with zero; `check`
   // tells of the first such fault, so a reader can read everything and look once.
   double number(std::string_view name);

@@ -26,11 +26,6 @@ Result<Version> version_of(const json::Value& entry, std::string_view key) {
   return Version::parse(value->as_string());
 }
 
-// A build between releases carries no number of the line it belongs to: vLLM calls its own 0.1.dev.
-bool is_unnumbered(const Version& version) {
-  return version.text.find(".dev") != std::string::npos && version.major == 0 && version.minor <= 1;
-}
-
 }  // namespace
 
 Result<void> note_version(const Version& version, std::string_view engine, Notes& notes) {
@@ -45,10 +40,11 @@ Result<void> note_version(const Version& version, std::string_view engine, Notes
   // llama.cpp is versioned by builds; what else it may be called is its own business.
   if (newest.given && (newest.build != 0) != (version.build != 0)) return {};
   const std::string asked = name + " " + version.text;
-  if (is_unnumbered(version)) {
+  if (version.unnumbered) {
     notes.warn("version_unnumbered", asked +
                                          " is a build between releases whose number tells no line; "
-                                         "give the release that it came before");
+                                         "the rules of " +
+                                         newest.text + " were taken");
     return {};
   }
   if (newest.given && place_of(version, newest) > 0) {

@@ -210,6 +210,7 @@ Result<Version> Version::parse(std::string_view text) {
     return bad();
   }
   version.two_numbers = count == 2 && i == text.size();
+  version.unnumbered = version.major == 0 && version.minor <= 1 && text.substr(i, 4) == ".dev";
   return version;
 }
 

@@ -48,6 +48,8 @@ struct Version {
   int build = 0;  // llama.cpp build number
   bool given = false;
   bool two_numbers = false;  // "0.18" stands for that line's latest
+  // A build between releases whose number tells no line: vLLM calls its own 0.1.dev20051.
+  bool unnumbered = false;
 
   static Result<Version> parse(std::string_view text);
   // (major, minor) >= (a, b)

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engines/config_changes.h"
+#include "engines/device_support.h"
 #include "engines/launch_command.h"
 #include "engines/parallel.h"
 #include "engines/sglang/pools.h"
@@ -217,6 +218,8 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
 Result<Assessment> assess_sglang(const Question& q) {
   Assessment a;
   TRY_ASSIGN(const Setup s, read_setup(q, a.notes));
+  TRY_ASSIGN(DeviceSupport support, device_support("sglang", q, s.online ? &*s.online : nullptr));
+  a.refusals = std::move(support.refusals);
   refuse(q, s, a);
   if (q.hardware->devices.empty()) return a;
   const int64_t ranks = s.tensor * s.pipeline * (s.data_attention ? 1 : s.data);
@@ -236,6 +239,7 @@ Result<Assessment> assess_sglang(const Question& q) {
   }
   // The smallest pool of all ranks counts for every one.
   require(q, s, full, a.fullest_device, a);
+  for (Requirement& doubt : support.doubts) a.requirements.push_back(std::move(doubt));
   a.kv.bytes_per_token = Bytes(full.cells.full);
   a.kv.available = full.budget;
   a.kv.pool_tokens = full.tokens;
@@ -393,6 +397,7 @@ class SglangEngine final : public Engine {
     static constexpr std::string_view kOthers[] = {"pp_size", "dp_size", "enable_dp_attention"};
     return tensor_layouts(question, devices, "tp_size", "ep_size", kOthers);
   }
+  bool runs_on(const catalog::Gpu& gpu) const override { return supports("sglang", gpu); }
   std::string draft_named(const Settings& settings) const override {
     return sglang::draft_named(settings.options);
   }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engines/config_changes.h"
+#include "engines/device_support.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
 #include "engines/parallel.h"
@@ -85,6 +86,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
   if (q.hardware->backend != Backend::cuda) {
     a.refusals.push_back({"devices", "", "TensorRT-LLM runs on NVIDIA GPUs only"});
   }
+  TRY_ASSIGN(DeviceSupport support, device_support("trtllm", q));
+  for (Refusal& refusal : support.refusals) a.refusals.push_back(std::move(refusal));
   if (s.tensor * s.pipeline > have) {
     a.refusals.push_back({"devices", "",
                           "the parallel sizes ask for " + format_integer(s.tensor * s.pipeline) +
@@ -268,6 +271,7 @@ class TrtllmEngine final : public Engine {
   std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
     return changes(question);
   }
+  bool runs_on(const catalog::Gpu& gpu) const override { return supports("trtllm", gpu); }
   Result<json::Value> config_changes(const Options& options) const override {
     constexpr std::array<std::string_view, 1> kWhole = {"model_kwargs"};
     return engines::config_changes(options, kWhole);

@@ -52,6 +52,25 @@ void decide_cache_type(const Question& q, const Given& given, const Profile& pro
   }
 }
 
+// Cards before Ampere have no bfloat16: float16 takes its place, and float32, twice the bytes,
+// where vLLM holds the model to be unstable in float16.
+void replace_bfloat16(const model::Model& model, const Profile& profile, Decided& d, Notes& notes) {
+  if (!profile.bfloat16_falls_back) return;  // refused (startup.cpp)
+  const auto& fails = profile.half_fails;
+  if (std::find(fails.begin(), fails.end(), model.model_type) == fails.end()) {
+    d.plain = DType::float16;
+    notes.assume("bfloat16_to_float16",
+                 "the card has no bfloat16: vLLM falls back to float16, the same bytes",
+                 "vllm config/model.py");
+    return;
+  }
+  d.plain = DType::float32;
+  notes.warn("bfloat16_to_float32",
+             "the card has no bfloat16, and vLLM does not run " + model.model_type +
+                 " in float16: it falls back to float32, twice the bytes",
+             "vllm config/model.py");
+}
+
 void decide_batch(const Given& given, const Profile& profile, const Circumstances& now,
                   Decided& d) {
   int64_t tokens = profile.batch_tokens;
@@ -100,6 +119,9 @@ Decided decide(const Question& question, const Given& given, const Profile& prof
   d.plain = plain ? *plain : model.dtype;
   // vLLM runs float32 checkpoints in 16 bits unless told otherwise.
   if (!plain && model.dtype == DType::float32) d.plain = DType::bfloat16;
+  if (!plain && d.plain == DType::bfloat16 && lacks_bfloat16(now)) {
+    replace_bfloat16(model, profile, d, notes);
+  }
   decide_cache_type(question, given, profile, d, notes);
   decide_batch(given, profile, now, d);
   d.conv = asked_type(given.conv_dtype).value_or(d.plain);

@@ -5,7 +5,9 @@
 #include <array>
 
 #include "engines/config_changes.h"
+#include "engines/device_support.h"
 #include "engines/launch_command.h"
+#include "engines/online_quantisation.h"
 #include "engines/rank_memo.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
@@ -112,13 +114,18 @@ void answer_capacity(const Question& q, const Build& b, const Budget& budget, As
 Result<Assessment> assess_vllm(const Question& q) {
   Assessment a;
   TRY_ASSIGN(const Build b, build(q, a.notes));
-  a.refusals = refusals(q, b);
+  Notes said;  // by the build already
+  const auto online = online_scheme(b.given.quantization, *q.weights, said);
+  TRY_ASSIGN(DeviceSupport support, device_support("vllm", q, online ? &*online : nullptr));
+  a.refusals = std::move(support.refusals);
+  for (Refusal& refusal : refusals(q, b)) a.refusals.push_back(std::move(refusal));
   const Budget budget = budget_of(q, b);
   if (budget.devices.empty()) return a;
   a.primary = Reading::reserve;
   a.fullest_device = budget.full().device;
   fill_ledgers(q, b, budget, demand_of(q, b, budget), a);
   a.requirements = requirements(q, b, budget);
+  for (Requirement& doubt : support.doubts) a.requirements.push_back(std::move(doubt));
   a.kv = kv_facts(b, budget);
   answer_capacity(q, b, budget, a);
   if (q.detail != Detail::verdict) a.check = log_check(b, budget, demand_of(q, b, budget));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engines/device_support.h"
 #include "engines/facts.h"
 #include "engines/parallel.h"
 
@@ -9,7 +10,6 @@ namespace vramwise::engines::vllm {
 namespace {
 
 constexpr int64_t kMaxSize = 4096;
-constexpr int kVolta = 70;
 
 // A parallel size among the options; 0 when it is absent or no number (settings.cpp reports that).
 int64_t size_of(const Options& options, std::string_view name) {
@@ -108,9 +108,6 @@ int64_t devices_asked(const Options& options) {
   return any ? std::min(product, kMaxSize) : 0;
 }
 
-bool runs_on(const catalog::Gpu& gpu) {
-  if (gpu.vendor == "amd") return true;
-  return gpu.vendor == "nvidia" && gpu.compute_capability >= kVolta;
-}
+bool runs_on(const catalog::Gpu& gpu) { return supports("vllm", gpu); }
 
 }  // namespace vramwise::engines::vllm

@@ -97,6 +97,18 @@ void check_devices(const Question& q, const Build& b, std::vector<Refusal>& out)
                    "the parallel sizes ask for " + format_integer(b.ranks_used) + " devices, " +
                        format_integer(have) + " are given"});
   }
+  if (b.decided.plain == DType::bfloat16 && lacks_bfloat16(b.now)) {
+    const std::string capability =
+        std::to_string(b.now.capability / 10) + "." + std::to_string(b.now.capability % 10);
+    out.push_back({"dtype",
+                   "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. "
+                   "Your " +
+                       q.hardware->devices.front().gpu.name + " GPU has compute capability " +
+                       capability +
+                       ". You can use float16 instead by explicitly setting the `dtype` flag in "
+                       "CLI, for example: --dtype=half.",
+                   "bfloat16 needs compute capability 8.0; --dtype half runs here"});
+  }
   if (b.given.pipeline > int64_t(q.model->layers.size())) {
     out.push_back({"pipeline_parallel", "", "there are more pipeline stages than layers"});
   }

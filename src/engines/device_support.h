@@ -1,0 +1,32 @@
+// Whether an engine runs on a card at all, whatever fits: makers, compute capability, and the
+// weight formats that its kernels know there. Facts "makers", "least_capability",
+// "built_capability" and "least_capability_<format>" of catalog/engines/<id>.json, each with its
+// source; a fact that an engine lacks asks for nothing.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/note.h"
+#include "base/result.h"
+#include "engines/engine.h"
+
+namespace vramwise::engines {
+
+struct DeviceSupport {
+  std::vector<Refusal> refusals;
+  // Tight: the published wheels and images hold no kernels for the card while a build of one's own
+  // may, or no server on a card of that maker was ever held against the rules.
+  std::vector<Requirement> doubts;
+};
+
+// `engine` is its id in the catalog. `online`: the scheme that the options ask for beside the
+// stored one; null: none. Errors: internal for a faulty profile.
+Result<DeviceSupport> device_support(std::string_view engine, const Question& question,
+                                     const weights::Scheme* online = nullptr);
+
+// The part of it that needs no model, for sweeps over cards: the newest version's makers and least
+// capability, that of the published builds included.
+bool supports(std::string_view engine, const catalog::Gpu& gpu);
+
+}  // namespace vramwise::engines
