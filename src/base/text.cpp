@@ -70,9 +70,7 @@ std::string format_number(double value) {
   if (value == std::floor(value) && std::fabs(value) < 1e15) {
     return std::to_string(int64_t(value));
   }
-  std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return std::string(buffer.data(), end.ptr);
+  return shortest_text(value);
 }
 
 std::string format_bytes(Bytes size, int decimals) {
