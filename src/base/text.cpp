@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/decimal.h"
+#include "base/sort.h"
 
 namespace vramwise {
 namespace {
@@ -266,7 +267,7 @@ std::vector<std::string> nearest_names(std::string_view name,
     }
     if (distance <= limit) scored.push_back({distance, i});
   }
-  std::sort(scored.begin(), scored.end(), [](const Scored& x, const Scored& y) {
+  sort_stable(scored, [](const Scored& x, const Scored& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.order < y.order;
   });
   std::vector<std::string> names;
