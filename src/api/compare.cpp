@@ -6,6 +6,7 @@
 #include "api/asks.h"
 #include "api/line.h"
 #include "base/checked.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "plan/plan.h"
 
@@ -103,7 +104,7 @@ Value moved_rows(const Value& a, const Value& b) {
   for (size_t i = 0; i < second.size(); ++i) {
     if (!used[i]) moves.push_back({nullptr, &second[i], second[i].bytes});
   }
-  std::stable_sort(moves.begin(), moves.end(), [](const Move& x, const Move& y) {
+  sort_stable(moves, [](const Move& x, const Move& y) {
     const int64_t size_x = x.delta < 0 ? -x.delta : x.delta;
     const int64_t size_y = y.delta < 0 ? -y.delta : y.delta;
     return size_x > size_y;

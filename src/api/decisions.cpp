@@ -4,6 +4,7 @@
 #include "api/answer.h"
 #include "api/asks.h"
 #include "api/load_decisions.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "catalog/gpu.h"
 #include "plan/bounds.h"
@@ -169,7 +170,7 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
     TRY_ASSIGN(costs, cost_choices(request, resolved, search.choices));
     std::vector<size_t> order(costs.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    sort_stable(order, [&](size_t a, size_t b) {
       const ChoiceCost& x = costs[a];
       const ChoiceCost& y = costs[b];
       // Simulated ones first, then screened ones, then those of which no cost is known.

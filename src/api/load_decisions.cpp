@@ -5,6 +5,7 @@
 
 #include "api/answer.h"
 #include "api/load_blocks.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "plan/sentence.h"
 #include "workload/question.h"
@@ -221,7 +222,7 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
   // The cheapest by that measure are simulated.
   std::vector<size_t> order(choices.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+  sort_stable(order, [&](size_t a, size_t b) {
     const double x = costs[a].usd_per_million;
     const double y = costs[b].usd_per_million;
     if ((x > 0) != (y > 0)) return x > 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "engines/launch/option_table.h"
@@ -65,8 +66,7 @@ int rank(const Value& row) {
 }
 
 void sort_rows(Value& rows) {
-  std::stable_sort(rows.as_array().begin(), rows.as_array().end(),
-                   [](const Value& a, const Value& b) { return rank(a) < rank(b); });
+  sort_stable(rows.as_array(), [](const Value& a, const Value& b) { return rank(a) < rank(b); });
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "api/tensors.h"
 
-#include <algorithm>
-
 #include "api/answer.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "model/gguf/names.h"
 #include "plan/resolve.h"
@@ -238,8 +237,7 @@ Result<Value> ask_diff(const json::Reader& request, const Value& id) {
     TRY_ASSIGN(const json::Reader side, request.require({names[i]}));
     TRY_ASSIGN(const plan::ResolvedModel resolved, resolve_side(side, notes));
     rows[i] = tensor_rows(*resolved.model, *resolved.weights);
-    std::sort(rows[i].begin(), rows[i].end(),
-              [](const TensorRow& x, const TensorRow& y) { return x.name < y.name; });
+    sort_stable(rows[i], [](const TensorRow& x, const TensorRow& y) { return x.name < y.name; });
     blocks[i] = model_block(*resolved.model, *resolved.weights);
   }
   Value only[2] = {Value::array(), Value::array()};

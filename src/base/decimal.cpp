@@ -1,6 +1,8 @@
 #include "base/decimal.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 namespace vramwise {
@@ -52,6 +54,31 @@ class Big {
     }
     trim();
   }
+
+  // Divides and returns the remainder.
+  uint32_t divide(uint32_t divisor) {
+    uint64_t rest = 0;
+    for (size_t i = limbs_.size(); i-- > 0;) {
+      rest = (rest << 32) | limbs_[i];
+      limbs_[i] = uint32_t(rest / divisor);
+      rest %= divisor;
+    }
+    trim();
+    return uint32_t(rest);
+  }
+
+  void add(const Big& other) {
+    limbs_.resize(std::max(limbs_.size(), other.limbs_.size()) + 1);
+    uint64_t carry = 0;
+    for (size_t i = 0; i < limbs_.size(); ++i) {
+      carry += limbs_[i] + uint64_t(i < other.limbs_.size() ? other.limbs_[i] : 0);
+      limbs_[i] = uint32_t(carry);
+      carry >>= 32;
+    }
+    trim();
+  }
+
+  bool is_zero() const { return limbs_.empty(); }
 
   int64_t bits() const {
     return limbs_.empty() ? 0
@@ -152,6 +179,149 @@ std::optional<double> nearest_double(std::string_view digits, int64_t exponent) 
   const uint64_t biased = uint64_t(power - kLeastPower + 1);
   return std::bit_cast<double>((biased << kFractionBits) |
                                (quotient & ((uint64_t{1} << kFractionBits) - 1)));
+}
+
+namespace {
+
+// value = 0.digits x 10^point
+struct Decimal {
+  std::string digits;
+  int64_t point = 0;
+};
+
+// The significand and the power of two of a finite double above zero.
+struct Binary {
+  uint64_t significand;
+  int64_t power;
+  bool lower_gap_is_half;  // a power of two: its neighbour below is half as far away
+};
+
+Binary binary_of(double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  const uint64_t fraction = bits & ((uint64_t{1} << kFractionBits) - 1);
+  const int64_t biased = int64_t(bits >> kFractionBits) & 0x7FF;
+  if (biased == 0) return {fraction, kLeastPower, false};
+  return {fraction | (uint64_t{1} << kFractionBits), kLeastPower + biased - 1,
+          fraction == 0 && biased > 1};
+}
+
+Big big_of(uint64_t n) {
+  Big big(uint32_t(n >> 32));
+  big.shift_left(32);
+  big.add(Big(uint32_t(n)));
+  return big;
+}
+
+// Digits until what is left is nearer to the value than half the way to its neighbours.
+// Source: Steele, White: How to print floating-point numbers accurately (1990), algorithm FPP2.
+Decimal fewest_digits(double value) {
+  const Binary binary = binary_of(value);
+  const bool even = (binary.significand & 1) == 0;  // a tie reads back as the even one
+  // The value is rest / scale, half the gap above it up / scale, the one below it down / scale.
+  Big rest = big_of(binary.significand), scale(2), up(1);
+  rest.shift_left(1 + std::max<int64_t>(binary.power, 0));
+  up.shift_left(std::max<int64_t>(binary.power, 0));
+  scale.shift_left(std::max<int64_t>(-binary.power, 0));
+  Big down = up;
+  if (binary.lower_gap_is_half) {
+    rest.shift_left(1);
+    scale.shift_left(1);
+    up.shift_left(1);
+  }
+  // The first digit's place, from the length in bits: log10(2) = 0.30103; one too low at most.
+  Decimal out;
+  out.point = (rest.bits() - scale.bits() - 1) * 30103 / 100000 - 1;
+  if (out.point >= 0) {
+    scale.times_power_of_ten(out.point);
+  } else {
+    for (Big* part : {&rest, &up, &down}) part->times_power_of_ten(-out.point);
+  }
+  const auto rounds_up = [&] {
+    Big high = rest;
+    high.add(up);
+    const int order = high.compare(scale);
+    return order > 0 || (order == 0 && even);
+  };
+  for (; rounds_up(); ++out.point) scale.multiply_add(10, 0);
+  while (true) {
+    for (Big* part : {&rest, &up, &down}) part->multiply_add(10, 0);
+    char digit = '0';
+    for (; rest.compare(scale) >= 0; ++digit) rest.subtract(scale);
+    const int below = rest.compare(down);
+    const bool low = below < 0 || (below == 0 && even), high = rounds_up();
+    out.digits += digit;
+    if (!low && !high) continue;
+    // Both neighbours read back: the nearer digit, the even one when they are as near.
+    rest.shift_left(1);
+    const int half = rest.compare(scale);
+    const bool odd = ((digit - '0') & 1) != 0;
+    if (high && (!low || half > 0 || (half == 0 && odd))) ++out.digits.back();
+    return out;
+  }
+}
+
+// The same where few digits are enough, in plain arithmetic: a number of at most 15 digits and a
+// power of ten up to 10^22 are doubles, so their quotient is the double nearest to the decimal.
+std::optional<Decimal> few_digits(double value) {
+  double power = 1;
+  for (int decimals = 0; decimals <= 15; ++decimals, power *= 10) {
+    const double scaled = value * power;
+    if (scaled >= 1e15) break;
+    const double whole = std::floor(scaled + 0.5);
+    if (whole < 1 || whole / power != value) continue;
+    std::string digits = std::to_string(int64_t(whole));
+    const int64_t point = int64_t(digits.size()) - decimals;
+    digits.erase(digits.find_last_not_of('0') + 1);
+    return Decimal{std::move(digits), point};
+  }
+  return std::nullopt;
+}
+
+// All digits of a whole number.
+std::string whole_digits(double value) {
+  const Binary binary = binary_of(value);
+  Big rest = big_of(binary.significand);
+  if (binary.power >= 0) {
+    rest.shift_left(binary.power);
+  } else {
+    for (int64_t i = 0; i < -binary.power; ++i) rest.halve();
+  }
+  std::string text;
+  while (!rest.is_zero()) text += char('0' + rest.divide(10));
+  std::reverse(text.begin(), text.end());
+  return text;
+}
+
+}  // namespace
+
+std::string shortest_text(double value) {
+  std::string text = std::signbit(value) ? "-" : "";
+  if (value == 0) return text + "0";
+  value = std::fabs(value);
+  Decimal decimal;
+  if (auto few = few_digits(value)) {
+    decimal = std::move(*few);
+  } else {
+    decimal = fewest_digits(value);
+  }
+  const int64_t digits = int64_t(decimal.digits.size());
+  const int64_t last = decimal.point - digits;  // power of ten of the last digit
+  // Where fixed is not longer than "d.ddde+xx"; one digit alone has no point to carry.
+  const bool fixed = digits == 1 ? last >= -3 && last <= 4 : last >= -(digits + 3) && last <= 5;
+  if (fixed) {
+    if (last >= 0) return text + whole_digits(value);
+    if (decimal.point <= 0) {
+      return text + "0." + std::string(size_t(-decimal.point), '0') + decimal.digits;
+    }
+    return text + decimal.digits.insert(size_t(decimal.point), ".");
+  }
+  const int64_t exponent = decimal.point - 1;
+  text += decimal.digits[0];
+  if (digits > 1) text += "." + decimal.digits.substr(1);
+  text += exponent < 0 ? "e-" : "e+";
+  const int64_t size = exponent < 0 ? -exponent : exponent;
+  if (size < 10) text += "0";
+  return text + std::to_string(size);
 }
 
 }  // namespace vramwise

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -85,6 +87,76 @@ TEST(Decimal, ThousandsOfDigits) {
   EXPECT_TRUE(same("0." + std::string(300, '0') + std::string(1500, '7')));
   EXPECT_TRUE(same("1" + std::string(500, '0') + "e-500"));
   EXPECT_TRUE(same("0." + std::string(5000, '0') + "1e5001"));
+}
+
+// The standard library's own text, which the WebAssembly build does without.
+std::string standard_text(double value) {
+  std::array<char, 40> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return std::string(buffer.data(), end.ptr);
+}
+
+TEST(Decimal, ShortestTextOfNumbersAtTheEdges) {
+  for (const double value : {0.0,
+                             -0.0,
+                             0.1,
+                             0.3,
+                             1.0 / 3,
+                             2.0 / 3,
+                             -2.5,
+                             1e15,
+                             1e16,
+                             1e21,
+                             1e22,
+                             1e23,
+                             9e15,
+                             123456789012345680.0,
+                             9007199254740993.0,
+                             1152921504606846976.0,
+                             1.2345678901234567e21,
+                             1.2345678901234567e22,
+                             0.001,
+                             0.0001,
+                             0.00001,
+                             0.00012,
+                             1.5e-5,
+                             5e-324,
+                             2.2250738585072014e-308,
+                             1.7976931348623157e308,
+                             4.35,
+                             0.000123456789,
+                             9.5367431640625e-7,
+                             1e-7,
+                             12345678.9,
+                             0.30000000000000004}) {
+    EXPECT_EQ(shortest_text(value), standard_text(value));
+  }
+  for (int power = -1074; power < 1024;
+       ++power) {  // the gap below a power of two is half the one above
+    const double value = std::ldexp(1.0, power);
+    EXPECT_EQ(shortest_text(value), standard_text(value));
+    EXPECT_EQ(shortest_text(std::nextafter(value, 0.0)), standard_text(std::nextafter(value, 0.0)));
+  }
+}
+
+TEST(Decimal, ShortestTextOfRandomNumbers) {
+  uint64_t state = 0x2545F4914F6CDD1DULL;
+  const auto next = [&] {
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const auto any = std::bit_cast<double>(next());
+    if (std::isfinite(any)) EXPECT_EQ(shortest_text(any), standard_text(any));
+    // As answers hold them: quotients and a few decimals.
+    const double quotient = double(next() % 1'000'000'007) / double(1 + next() % 65'537);
+    EXPECT_EQ(shortest_text(quotient), standard_text(quotient));
+    const double decimals = double(next() % 10'000'000) / 1e4;
+    EXPECT_EQ(shortest_text(decimals), standard_text(decimals));
+    const double large = std::floor(double(next() >> 20) * double(next() % 1'000'000'000));
+    EXPECT_EQ(shortest_text(large), standard_text(large));
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/decimal.h"
+#include "base/sort.h"
 
 namespace vramwise {
 namespace {
@@ -70,9 +71,7 @@ std::string format_number(double value) {
   if (value == std::floor(value) && std::fabs(value) < 1e15) {
     return std::to_string(int64_t(value));
   }
-  std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return std::string(buffer.data(), end.ptr);
+  return shortest_text(value);
 }
 
 std::string format_bytes(Bytes size, int decimals) {
@@ -268,7 +267,7 @@ std::vector<std::string> nearest_names(std::string_view name,
     }
     if (distance <= limit) scored.push_back({distance, i});
   }
-  std::sort(scored.begin(), scored.end(), [](const Scored& x, const Scored& y) {
+  sort_stable(scored, [](const Scored& x, const Scored& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.order < y.order;
   });
   std::vector<std::string> names;

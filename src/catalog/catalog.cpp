@@ -4,6 +4,7 @@
 #include <list>
 #include <optional>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "catalog/embedded.h"
 #include "json/parse.h"
@@ -289,7 +290,7 @@ std::vector<std::string_view> ids(Kind kind) {
   for (const OverlayEntry& e : overlay().entries) {
     if (e.kind == kind) all.push_back(e.id);
   }
-  std::sort(all.begin(), all.end(), [](std::string_view a, std::string_view b) {
+  sort_stable(all, [](std::string_view a, std::string_view b) {
     const int order = compare_ignoring_case(a, b);
     return order != 0 ? order < 0 : a < b;
   });

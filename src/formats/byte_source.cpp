@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "base/text.h"
 
 namespace vramwise::formats {
@@ -36,7 +37,7 @@ PartialSource::PartialSource(std::string name, int64_t size, std::vector<Part> p
   std::erase_if(parts_, [&](const Part& part) {
     return part.bytes.empty() || !within(part.offset, part.bytes.size(), size_);
   });
-  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+  sort_stable(parts_, [](const Part& a, const Part& b) {
     return a.offset != b.offset ? a.offset < b.offset : a.bytes.size() > b.bytes.size();
   });
   for (const Part& part : parts_) present_ += int64_t(part.bytes.size());

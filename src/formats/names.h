@@ -1,12 +1,13 @@
 // Names that came from a file: shown in messages, looked at for doubles.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/sort.h"
 
 namespace vramwise::formats {
 
@@ -24,7 +25,7 @@ template <class Item>
 const Item* first_duplicate(const std::vector<Item>& items) {
   std::vector<uint32_t> order(items.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort_stable(order, [&](uint32_t a, uint32_t b) {
     const int compared = items[a].name.compare(items[b].name);
     return compared != 0 ? compared < 0 : a < b;
   });

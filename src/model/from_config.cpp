@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "model/dispatch.h"
 
@@ -70,7 +71,7 @@ std::vector<std::string_view> known_model_types() {
     const ArchRule& rule = factory();
     types.insert(types.end(), rule.model_types.begin(), rule.model_types.end());
   }
-  std::sort(types.begin(), types.end());
+  sort_stable(types);
   types.erase(std::unique(types.begin(), types.end()), types.end());
   return types;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "plan/cards.h"
@@ -108,17 +109,16 @@ Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& op
     }
   }
   mark_pareto(search.choices);
-  std::stable_sort(search.choices.begin(), search.choices.end(),
-                   [](const GpuChoice& a, const GpuChoice& b) {
-                     if (a.price.has_value() != b.price.has_value()) return a.price.has_value();
-                     if (a.price && a.price->usd_per_hour != b.price->usd_per_hour) {
-                       return a.price->usd_per_hour < b.price->usd_per_hour;
-                     }
-                     const Bytes total_a = (a.taken + a.free) * a.count;
-                     const Bytes total_b = (b.taken + b.free) * b.count;
-                     if (total_a != total_b) return total_a < total_b;
-                     return a.gpu != b.gpu ? a.gpu < b.gpu : a.count < b.count;
-                   });
+  sort_stable(search.choices, [](const GpuChoice& a, const GpuChoice& b) {
+    if (a.price.has_value() != b.price.has_value()) return a.price.has_value();
+    if (a.price && a.price->usd_per_hour != b.price->usd_per_hour) {
+      return a.price->usd_per_hour < b.price->usd_per_hour;
+    }
+    const Bytes total_a = (a.taken + a.free) * a.count;
+    const Bytes total_b = (b.taken + b.free) * b.count;
+    if (total_a != total_b) return total_a < total_b;
+    return a.gpu != b.gpu ? a.gpu < b.gpu : a.count < b.count;
+  });
   if (!search.choices.empty()) search.nearest.reset();
   return search;
 }
@@ -175,7 +175,7 @@ Result<std::vector<ModelChoice>> find_models(const Request& request) {
     }
     if (best) choices.push_back(std::move(*best));
   }
-  std::stable_sort(choices.begin(), choices.end(), [](const ModelChoice& a, const ModelChoice& b) {
+  sort_stable(choices, [](const ModelChoice& a, const ModelChoice& b) {
     if (a.outcome != b.outcome) return rank(a.outcome) < rank(b.outcome);
     return a.parameters != b.parameters ? a.parameters > b.parameters : a.model < b.model;
   });

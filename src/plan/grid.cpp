@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "plan/cards.h"
 
@@ -36,8 +37,7 @@ GridCell cell_of(const Resolved& resolved, Sketch sketch) {
 std::vector<size_t> ascending(const std::vector<int64_t>& axis) {
   std::vector<size_t> order(axis.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return axis[a] < axis[b]; });
+  sort_stable(order, [&](size_t a, size_t b) { return axis[a] < axis[b]; });
   return order;
 }
 

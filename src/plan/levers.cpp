@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "plan/cards.h"
 #include "plan/grid.h"
@@ -36,7 +37,7 @@ std::vector<Changes> sets_of(const Changes& helpful, int below) {
       }
     }
   }
-  std::stable_sort(sets.begin(), sets.end(), [](const Changes& a, const Changes& b) {
+  sort_stable(sets, [](const Changes& a, const Changes& b) {
     return cost_of(a) != cost_of(b) ? cost_of(a) < cost_of(b) : a.size() < b.size();
   });
   return sets;
@@ -100,7 +101,7 @@ std::vector<Size> usual_sizes(const engines::Engine& engine) {
       sizes.push_back({gpu, count});
     }
   }
-  std::stable_sort(sizes.begin(), sizes.end(), [](const Size& a, const Size& b) {
+  sort_stable(sizes, [](const Size& a, const Size& b) {
     return a.total() != b.total() ? a.total() < b.total() : a.count < b.count;
   });
   return sizes;
@@ -139,9 +140,8 @@ std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessme
                                const Verdict& verdict) {
   std::vector<LeverCandidate> candidates = resolved.engine->levers(resolved.question(), before);
   add_lesser_workloads(resolved, before, candidates);
-  std::stable_sort(
-      candidates.begin(), candidates.end(),
-      [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
+  sort_stable(candidates,
+              [](const LeverCandidate& a, const LeverCandidate& b) { return a.order < b.order; });
   if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   Trial trial(resolved, before);
 
@@ -191,7 +191,7 @@ std::vector<Lever> find_levers(const Resolved& resolved, const engines::Assessme
 
   // Those that reach the goal first, then those that hold less than was asked, each in order of
   // cost.
-  std::stable_sort(found.begin(), found.end(), [](const Lever& a, const Lever& b) {
+  sort_stable(found, [](const Lever& a, const Lever& b) {
     const auto part = [](const Lever& lever) {
       return reaches(lever) ? 0 : lever.after.outcome == Outcome::fits ? 1 : 2;
     };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
+
 namespace vramwise::verify {
 namespace {
 
@@ -27,9 +29,8 @@ Anchors::Anchors(std::vector<std::string_view> words)
     ends_[block(words_[w].data() + window_ - 2)].push_back(int(w));
   }
   for (std::vector<int>& list : ends_) {
-    std::stable_sort(list.begin(), list.end(), [&](int a, int b) {
-      return words_[size_t(a)].size() > words_[size_t(b)].size();
-    });
+    sort_stable(list,
+                [&](int a, int b) { return words_[size_t(a)].size() > words_[size_t(b)].size(); });
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "plan/verdict.h"
 #include "verify/expect.h"
@@ -378,8 +379,7 @@ class Search {
   void run(const plan::Resolved& start, const engines::Assessment& now, size_t depth,
            const plan::Lever& before) {
     std::vector<engines::LeverCandidate> candidates = start.engine->levers(start.question(), now);
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const auto& a, const auto& b) { return a.order < b.order; });
+    sort_stable(candidates, [](const auto& a, const auto& b) { return a.order < b.order; });
     std::vector<Step> open;
     for (const engines::LeverCandidate& c : candidates) {
       if (!c.gpu.empty() || c.devices > 0 || !c.weights_format.empty()) continue;
@@ -465,7 +465,7 @@ Repair repair(const Log& log, const PostMortem& mortem, const plan::Resolved& st
   if (!died) return out;
   out.reproduced = !died->verdict.starts;
   Search(out.changes).run(as_it_was, died->assessment, 0, {});
-  std::stable_sort(out.changes.begin(), out.changes.end(), [](const auto& a, const auto& b) {
+  sort_stable(out.changes, [](const auto& a, const auto& b) {
     return a.ids.size() != b.ids.size() ? a.ids.size() < b.ids.size() : a.order < b.order;
   });
   // Then what costs money or quality: other weights, more or other cards.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/sort.h"
 #include "base/text.h"
 
 namespace vramwise::verify {
@@ -168,11 +169,10 @@ class Attributor {
     others();
     groups();
     buffers();
-    std::stable_sort(out_.attributions.begin(), out_.attributions.end(),
-                     [](const Attribution& a, const Attribution& b) {
-                       if (a.beyond_bar != b.beyond_bar) return a.beyond_bar;
-                       return std::fabs(a.bytes) > std::fabs(b.bytes);
-                     });
+    sort_stable(out_.attributions, [](const Attribution& a, const Attribution& b) {
+      if (a.beyond_bar != b.beyond_bar) return a.beyond_bar;
+      return std::fabs(a.bytes) > std::fabs(b.bytes);
+    });
   }
 
  private:

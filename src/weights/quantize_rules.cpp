@@ -1,9 +1,11 @@
 #include "weights/quantize_rules.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/pattern.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "weights/gguf_names.h"
 #include "weights/gguf_quirks.h"
@@ -111,13 +113,13 @@ std::vector<GgufTensor*> visiting_order(GgufModel& gguf) {
     return a->layer < b->layer;
   };
   if (!std::is_sorted(order.begin(), order.end(), by_layer)) {
-    std::stable_sort(order.begin(), order.end(), by_layer);
+    sort_stable(order, by_layer);
   }
   for (auto first = order.begin(); first != order.end();) {
     const auto last = std::find_if(
         first, order.end(), [&](const GgufTensor* t) { return t->layer != (*first)->layer; });
-    std::sort(first, last,
-              [](const GgufTensor* a, const GgufTensor* b) { return a->name < b->name; });
+    sort_stable(std::span(first, last),
+                [](const GgufTensor* a, const GgufTensor* b) { return a->name < b->name; });
     first = last;
   }
   return order;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
+
 namespace vramwise::workload {
 
 ListSource::ListSource(std::vector<Arrival> requests) : requests_(std::move(requests)) {
-  std::stable_sort(requests_.begin(), requests_.end(), [](const Arrival& a, const Arrival& b) {
+  sort_stable(requests_, [](const Arrival& a, const Arrival& b) {
     return a.time != b.time ? a.time < b.time : a.id < b.id;
   });
   for (const Arrival& r : requests_) longest_output_ = std::max<int64_t>(longest_output_, r.output);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "json/parse.h"
 #include "json/reader.h"
@@ -175,8 +176,8 @@ class Reader {
     return names.emplace(std::move(name), int32_t(names.size())).first->second;
   }
   Trace finish() {
-    std::stable_sort(trace_.rows.begin(), trace_.rows.end(),
-                     [](const TraceRow& a, const TraceRow& b) { return a.arrival < b.arrival; });
+    sort_stable(trace_.rows,
+                [](const TraceRow& a, const TraceRow& b) { return a.arrival < b.arrival; });
     if (!trace_.rows.empty()) {
       const double start = trace_.rows.front().arrival;
       for (TraceRow& row : trace_.rows) row.arrival -= start;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "engines/options.h"
@@ -178,7 +179,7 @@ void OptionTable::index() {
     for (const std::string& s : options_[i].old)
       spellings_.push_back({s, loose(s), i, false, true});
   }
-  std::sort(spellings_.begin(), spellings_.end(), [](const Spelling& a, const Spelling& b) {
+  sort_stable(spellings_, [](const Spelling& a, const Spelling& b) {
     return a.text != b.text ? a.text < b.text : a.option < b.option;
   });
 }

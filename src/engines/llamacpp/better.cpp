@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "engines/llamacpp/reads.h"
 
@@ -141,7 +142,7 @@ class Packer {
     for (size_t i = 0; i < units_.size(); ++i) {
       if (units_[i].device == cpu_ && !units_[i].refused) order.push_back(i);
     }
-    std::sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+    sort_stable(order, [&](size_t x, size_t y) {
       const Unit &a = units_[x], &c = units_[y];
       if (a.experts != c.experts) return c.experts;
       if (a.read != c.read) return a.read > c.read;

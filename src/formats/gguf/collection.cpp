@@ -1,9 +1,9 @@
 #include "formats/gguf/collection.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "formats/gguf/reader.h"
 
@@ -85,14 +85,14 @@ std::vector<GgufChoice> gguf_choices(const std::vector<std::string>& names) {
   }
   std::vector<GgufChoice> choices;
   for (auto& [key, group] : groups) {
-    std::sort(group.parts.begin(), group.parts.end());
+    sort_stable(group.parts);
     GgufChoice choice;
     choice.complete = int64_t(group.parts.size()) == group.count;
     for (auto& [index, name] : group.parts) choice.parts.push_back(std::move(name));
     choice.label = gguf_label(choice.parts.front());
     choices.push_back(std::move(choice));
   }
-  std::sort(choices.begin(), choices.end(), [](const GgufChoice& a, const GgufChoice& b) {
+  sort_stable(choices, [](const GgufChoice& a, const GgufChoice& b) {
     return std::tie(a.label, a.parts) < std::tie(b.label, b.parts);
   });
   return choices;

@@ -1,10 +1,10 @@
 #include "formats/gguf/layout.h"
 
-#include <algorithm>
 #include <bit>
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "formats/names.h"
 
@@ -45,7 +45,7 @@ Result<void> place_tensors(GgufFile& file, int64_t header_end) {
   file.data_offset = file.tensors.empty() ? header_end : round_up(header_end, file.alignment);
   std::vector<uint32_t> order(file.tensors.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort_stable(order, [&](uint32_t a, uint32_t b) {
     return file.tensors[a].offset < file.tensors[b].offset;
   });
   int64_t end = 0;

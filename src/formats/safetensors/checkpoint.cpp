@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "formats/json_scanner.h"
 #include "formats/names.h"
@@ -93,15 +94,14 @@ Result<SafetensorsIndex> read_safetensors_index(ByteSource& source) {
   // Files sorted by name, the map by tensor.
   std::vector<int32_t> order(names.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](int32_t a, int32_t b) { return names[size_t(a)] < names[size_t(b)]; });
+  sort_stable(order, [&](int32_t a, int32_t b) { return names[size_t(a)] < names[size_t(b)]; });
   std::vector<int32_t> place(names.size());
   for (size_t i = 0; i < order.size(); ++i) {
     place[size_t(order[i])] = int32_t(i);
     index.files.push_back(names[size_t(order[i])]);
   }
   for (auto& [tensor, file] : index.weight_map) file = place[size_t(file)];
-  std::sort(index.weight_map.begin(), index.weight_map.end());
+  sort_stable(index.weight_map);
   for (size_t i = 1; i < index.weight_map.size(); ++i) {
     if (index.weight_map[i - 1].first == index.weight_map[i].first) {
       return fail(Error(ErrorCode::invalid_input,
@@ -134,7 +134,7 @@ CheckpointChoice choose_checkpoint(const std::vector<std::string>& names) {
       others.push_back(name);
     }
   }
-  for (auto* list : {&shards, &others, &consolidated}) std::sort(list->begin(), list->end());
+  for (auto* list : {&shards, &others, &consolidated}) sort_stable(*list);
   const auto ignore = [&](const std::vector<std::string>& list) {
     choice.ignored.insert(choice.ignored.end(), list.begin(), list.end());
   };
@@ -160,7 +160,7 @@ CheckpointChoice choose_checkpoint(const std::vector<std::string>& names) {
   } else {
     choice.files = consolidated;
   }
-  std::sort(choice.ignored.begin(), choice.ignored.end());
+  sort_stable(choice.ignored);
   return choice;
 }
 
@@ -194,7 +194,7 @@ Result<SafetensorsFile> join_safetensors(std::vector<SafetensorsFile> files,
   if (index != nullptr && whole.tensors.size() != index->weight_map.size()) {
     std::vector<std::string_view> present;
     for (const SafetensorsEntry& tensor : whole.tensors) present.push_back(tensor.name);
-    std::sort(present.begin(), present.end());
+    sort_stable(present);
     for (const auto& [tensor, file] : index->weight_map) {
       if (std::binary_search(present.begin(), present.end(), std::string_view(tensor))) continue;
       return fail(Error(ErrorCode::inconsistent, "the index puts tensor '" + shown(tensor) +

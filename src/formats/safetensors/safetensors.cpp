@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "formats/json_scanner.h"
 #include "formats/names.h"
@@ -188,7 +189,7 @@ Result<void> HeaderReader::check_layout() {
   }
   std::vector<uint32_t> order(file_.tensors.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort_stable(order, [&](uint32_t a, uint32_t b) {
     return std::pair(file_.tensors[a].begin, file_.tensors[a].end) <
            std::pair(file_.tensors[b].begin, file_.tensors[b].end);
   });
