@@ -111,6 +111,32 @@ void fill_experts(const model::Model& model, const weights::Weights& weights, co
   }
 }
 
+// Several residual streams where no log tells which kernels mix them. In torch the mixed streams,
+// the layer's term and their sum stand in fp32 beside the 16-bit result; FP4 experts may be
+// emulated, a layer's matrices unpacked to 16 bits. Source: vllm
+// model_executor/kernels/mhc/torch.py and fused_moe/experts/ocp_mx_emulation_moe.py.
+void fill_doubt(const model::Model& model, const weights::Weights& weights, const Given& given,
+                const Profile& profile, const Widths& w, int64_t d, VllmShape& shape) {
+  if (profile.streams_logged) return;
+  int64_t streams = 0;  // elements of a token in all streams
+  bool fp4 = false;
+  for (size_t i = 0; i < model.tensors.size(); ++i) {
+    const model::Tensor& t = model.tensors[i];
+    if (t.role == model::Role::hyper_connection && t.shape.rank == 2) {
+      widen(streams, t.shape[1]);
+    } else if (t.role == model::Role::expert_down && weights.recipe) {
+      fp4 = fp4 || weights.recipe->scheme(i).kind == weights::SchemeKind::mxfp4;
+    }
+  }
+  if (streams == 0) return;
+  constexpr int64_t kFullCopies = 3;
+  shape.doubt_per_token = streams * (kFullCopies * dtype_bytes(DType::float32) + d);
+  if (!fp4) return;
+  const int64_t local = ceil_div(w.experts, given.expert_parallel ? given.tensor * given.data : 1);
+  const int64_t width = round_up(w.expert, std::max<int64_t>(1, profile.mxfp4_padding.width_in));
+  shape.doubt_fixed = Bytes(saturating_multiply(local, 3 * width * w.expert_input * d));
+}
+
 // Items of the largest size fill the encoder; their outputs stay until the profile run ends.
 void fill_tower(const model::Model& model, const Given& given, const Profile& profile, int64_t d,
                 VllmShape& shape) {
@@ -169,6 +195,7 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
     shape.stays_per_length = profile.indexer_rows * kIndexRowBytes / w.index_stride;
   }
   fill_tower(model, given, profile, d, shape);
+  fill_doubt(model, weights, given, profile, w, d, shape);
 }
 
 }  // namespace vramwise::engines::vllm

@@ -56,6 +56,8 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
   d.weights.low -= d.stage->drafter.likely - d.stage->drafter.low;
   d.weights.high += d.stage->drafter.high - d.stage->drafter.likely;
   d.activations = activation_range(d.totals.activations, p);
+  d.activations.high +=
+      d.stage->shape.doubt_fixed + Bytes(d.stage->shape.doubt_per_token) * point.batch_tokens;
   d.non_torch = p.non_torch;
   if (d.totals.graphs.count() > 0) {
     d.graphs = percent_of(d.totals.graphs, p.graph_low_percent, 100, p.graph_high_percent);

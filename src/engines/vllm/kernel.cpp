@@ -110,15 +110,17 @@ int64_t pages_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
   return pages;
 }
 
-Bytes need_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
-  return s.block_bytes * pages_of(s, tokens, batch_tokens);
+namespace {
+
+Bytes asked_block(const VllmShape& s) {
+  return s.asked_block_bytes.count() > 0 ? s.asked_block_bytes : s.block_bytes;
 }
 
-int64_t longest_request(const VllmShape& s, Bytes available, int64_t limit, int64_t batch_tokens) {
+int64_t longest_in_pages(const VllmShape& s, int64_t pages, int64_t limit, int64_t batch_tokens) {
   int64_t low = 0, high = limit;
   while (low < high) {
     const int64_t middle = low + (high - low + 1) / 2;
-    if (need_of(s, middle, batch_tokens) <= available) {
+    if (pages_of(s, middle, batch_tokens) <= pages) {
       low = middle;
     } else {
       high = middle - 1;
@@ -127,10 +129,22 @@ int64_t longest_request(const VllmShape& s, Bytes available, int64_t limit, int6
   return low;
 }
 
+}  // namespace
+
+Bytes need_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
+  return asked_block(s) * pages_of(s, tokens, batch_tokens);
+}
+
+int64_t longest_request(const VllmShape& s, Bytes available, int64_t limit, int64_t batch_tokens) {
+  const Bytes block = asked_block(s);
+  if (block.count() <= 0) return limit;
+  return longest_in_pages(s, available.count() < 0 ? -1 : available / block, limit, batch_tokens);
+}
+
 int64_t longest_request_in_blocks(const VllmShape& s, int64_t blocks, int64_t requests,
                                   int64_t limit, int64_t batch_tokens) {
-  return longest_request(s, s.block_bytes * (requests > 0 ? blocks / requests : 0), limit,
-                         batch_tokens);
+  if (s.block_bytes.count() <= 0) return limit;
+  return longest_in_pages(s, requests > 0 ? blocks / requests : 0, limit, batch_tokens);
 }
 
 int64_t pool_figure(const VllmShape& s, int64_t blocks, int64_t max_model_len,

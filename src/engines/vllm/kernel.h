@@ -42,6 +42,7 @@ struct VllmShape {
   std::array<PageRule, kMaxPageRules> rules;
   int32_t rule_count = 0;
   Bytes block_bytes;            // one block of every group's tensors
+  Bytes asked_block_bytes;      // what the check of one request takes for a block; 0: block_bytes
   int64_t groups = 0;           // cache groups; 0: the model keeps nothing
   int64_t smallest_block = 16;  // tokens of the smallest block among the groups
   int64_t context_ranks = 1;    // decode x prefill context parallelism
@@ -50,8 +51,11 @@ struct VllmShape {
 
   // Activations: fixed + per token of the batch (t) + per sequence (N) + per token of the longest
   // sequence (m). The peak is the largest of sampler, layer and encoder on top of what stays.
-  Bytes stays_fixed;             // cuBLAS workspaces
-  Bytes measured_shift;          // of the peak: measured less planned
+  Bytes stays_fixed;     // cuBLAS workspaces
+  Bytes measured_shift;  // of the peak: measured less planned
+  // Upper end of the peak where no log tells which kernels run: fixed + per token of the batch.
+  Bytes doubt_fixed;
+  int64_t doubt_per_token = 0;
   int64_t expert_row_bytes = 0;  // workspace per routed row
   int64_t experts_per_token = 0;
   int64_t expert_extra_rows = 0;  // alignment rows (DeepGEMM); 0 = no rounding
@@ -127,6 +131,7 @@ VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
 int64_t graph_count(const VllmShape& shape, const VllmPoint& point);
 // Pages of all groups that one request of `tokens` tokens takes.
 int64_t pages_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
+// What the start-up check asks for such a request.
 Bytes need_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
 // Longest request whose pages fit in `available`, at most `limit` tokens.
 int64_t longest_request(const VllmShape& shape, Bytes available, int64_t limit,

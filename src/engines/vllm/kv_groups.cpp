@@ -104,47 +104,97 @@ int64_t largest_group_part(const std::vector<Bucket>& buckets, int64_t group_siz
   return largest;
 }
 
-// DeepSeek-V4: compressed caches and the windows beside them share pages whose sizes are rounded to
-// a multiple of the fp8 row group. Source: vllm v1/core/kv_cache_utils.py, DeepSeek-V4 scheme.
+// DeepSeek-V4: compressed caches and the windows beside them share the blocks of one pool; every
+// page is rounded to a multiple of the fp8 row group. Source: vllm v1/core/kv_cache_utils.py,
+// _get_kv_cache_groups_uniform_groups and the planners behind it; block sizes of the states:
+// vllm models/deepseek_v4/compressor.py.
 constexpr int64_t kCompressedPageStep = 576;
 constexpr int64_t kWindowBlock = 64;
 
+// One compression ratio: rows of the compressed cache and the buffers of unfinished blocks. Ratio 4
+// looks back over two blocks, 128 over one.
+struct Ratio {
+  int64_t ratio, row, state_bytes, layers;
+  int64_t window() const { return (ratio < 64 ? 2 : 1) * ratio; }
+  int64_t state_block() const { return ratio < 64 ? ratio : 8; }
+};
+
+// Layers of the largest group when `layers` are dealt out to groups of at most `d`.
+int64_t dealt(int64_t layers, int64_t d) {
+  return layers == 0 ? 0 : ceil_div(layers, ceil_div(layers, d));
+}
+
+// Bytes of one block of the pool. Up to 0.24 every group reserves d tuples of all page sizes; then
+// each page size has as many slots as its fullest group has layers; from 0.27 the groups lie over
+// each other and the widest of them rules.
+int64_t compressed_block_bytes(const std::vector<Ratio>& ratios, int64_t block, int64_t index_page,
+                               int64_t index_layers, int64_t windows, int64_t window_row, int64_t d,
+                               PackedBlocks packing) {
+  int64_t largest = round_up(kWindowBlock * window_row, kCompressedPageStep);
+  const int64_t window_page = largest;
+  int64_t kept = index_page * index_layers, tuple = index_page;
+  int64_t in_largest = dealt(windows, d), widest = window_page * dealt(windows, d);
+  for (const Ratio& r : ratios) {
+    const int64_t page = round_up(block / r.ratio * r.row, kCompressedPageStep);
+    tuple += page;
+    kept += page * r.layers;
+    largest = std::max(largest, page);
+  }
+  int64_t slots = kept;
+  for (const Ratio& r : ratios) {
+    const int64_t page = round_up(block / r.ratio * r.row, kCompressedPageStep);
+    if (page == largest) {
+      slots -= page * r.layers;
+      in_largest = std::max(in_largest, r.layers);
+    }
+    if (r.state_bytes == 0) continue;
+    in_largest = std::max(in_largest, dealt(r.layers, d));
+    const int64_t states =
+        round_up(r.state_bytes / r.window() * r.state_block(), kCompressedPageStep);
+    widest = std::max(widest, states * dealt(r.layers, d));
+  }
+  switch (packing) {
+    case PackedBlocks::tuples: return d * tuple;
+    case PackedBlocks::slots: return slots + largest * in_largest;
+    case PackedBlocks::overlaid: return std::max(kept, widest);
+  }
+  return d * tuple;
+}
+
 void lay_out_compressed(const std::vector<LayerCache>& caches, const Profile& profile,
                         VllmShape& shape, Pool& pool) {
-  struct Ratio {
-    int64_t ratio, row, state_elements, layers;
-  };
   std::vector<Ratio> ratios;
-  int64_t windows = 0, window_tokens = 0, indexer_row = 0, indexer_ratio = 1;
+  int64_t windows = 0, window_tokens = 0, window_row = 0, indexer_row = 0, indexer_ratio = 1;
+  int64_t indexers = 0;
   for (const LayerCache& c : caches) {
     if (c.kind == Kind::row_window) {
       ++windows;
       window_tokens = c.window;
+      window_row = c.token_bytes;
     } else if (c.kind == Kind::indexer) {
+      ++indexers;
       indexer_row = c.token_bytes;
       indexer_ratio = c.tokens_per_entry;
     } else if (c.kind == Kind::compressed) {
       auto found = std::find_if(ratios.begin(), ratios.end(),
                                 [&](const Ratio& r) { return r.ratio == c.tokens_per_entry; });
       if (found == ratios.end()) {
-        ratios.push_back({c.tokens_per_entry, c.token_bytes, c.state_bytes / 4, 0});
+        ratios.push_back({c.tokens_per_entry, c.token_bytes, c.state_bytes, 0});
         found = ratios.end() - 1;
       }
       ++found->layers;
     }
   }
   const int64_t block = profile.compressed_block_tokens;
-  int64_t pages = 0, tuples = 0;
+  int64_t tuples = 0;
   double rate = 0;
   for (const Ratio& r : ratios) {
-    pages += round_up(block / r.ratio * r.row, kCompressedPageStep);
     tuples = std::max(tuples, r.layers);
     rate += double(r.row) / double(r.ratio) * double(r.layers);
     if (indexer_row > 0 && r.ratio == indexer_ratio) {
       rate += double(indexer_row) / double(r.ratio) * double(r.layers);
     }
   }
-  if (indexer_row > 0) pages += round_up(block / indexer_ratio * indexer_row, kCompressedPageStep);
   // Window groups are cut into chunks of d layers, d chosen for the least padding, ties to larger.
   int64_t best_waste = -1, d = std::max<int64_t>(tuples, 1);
   for (int64_t candidate = std::max<int64_t>(tuples, 1); candidate <= std::max(windows, tuples);
@@ -156,7 +206,17 @@ void lay_out_compressed(const std::vector<LayerCache>& caches, const Profile& pr
       d = candidate;
     }
   }
-  shape.block_bytes = Bytes(d * pages);
+  const int64_t index_page =
+      indexer_row > 0 ? round_up(block / indexer_ratio * indexer_row, kCompressedPageStep) : 0;
+  const auto bytes_of = [&](PackedBlocks packing) {
+    return Bytes(compressed_block_bytes(ratios, block, index_page, indexers, windows, window_row, d,
+                                        packing));
+  };
+  shape.block_bytes = bytes_of(profile.packed_blocks);
+  // Where pages have slots of their own, the check of one request still counts whole tuples.
+  if (profile.packed_blocks == PackedBlocks::slots) {
+    shape.asked_block_bytes = bytes_of(PackedBlocks::tuples);
+  }
   PageRule rule;
   rule.block_tokens = block;
   add_rule(shape, rule);
@@ -171,11 +231,7 @@ void lay_out_compressed(const std::vector<LayerCache>& caches, const Profile& pr
     shape.groups += w.groups;
   };
   add_window(windows, window_tokens, kWindowBlock);
-  // The buffers of unfinished blocks: ratio 4 looks back over two blocks, 128 over one.
-  for (const Ratio& r : ratios) {
-    const int64_t overlap = r.ratio < 64 ? 2 : 1;
-    add_window(r.layers, overlap * r.ratio, r.ratio < 64 ? r.ratio : 8);
-  }
+  for (const Ratio& r : ratios) add_window(r.layers, r.window(), r.state_block());
   shape.smallest_block = block;
   pool.block_tokens = block;
   pool.group_size = d;

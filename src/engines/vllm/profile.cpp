@@ -33,7 +33,9 @@ void read_cache(Facts& facts, const Circumstances& now, Profile& p) {
   p.block_tokens = facts.integer("block_tokens");
   p.latent_block_tokens = facts.integer(facts.row("latent_block_tokens", now), "value");
   p.compressed_block_tokens = facts.integer("compressed_block_tokens");
-  p.compressed_need_percent = facts.integer(facts.row("compressed_need_percent", now), "value");
+  p.packed_blocks = facts.flag("packed_overlaid") ? PackedBlocks::overlaid
+                    : facts.flag("packed_slots")  ? PackedBlocks::slots
+                                                  : PackedBlocks::tuples;
   p.state_alignment = facts.integer("state_alignment");
   p.latent_state_alignment = facts.integer("latent_state_alignment");
   p.pooled_state_alignment = facts.integer("pooled_state_alignment");
@@ -41,6 +43,7 @@ void read_cache(Facts& facts, const Circumstances& now, Profile& p) {
 }
 
 void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
+  p.streams_logged = facts.integer(facts.row("streams_logged", now), "value") != 0;
   const json::Value& sampler = facts.row("sampler", now);
   p.sampler_bytes = facts.integer(sampler, "bytes");
   p.sampler_buffer_bytes = facts.integer(sampler, "buffer_bytes");

@@ -11,6 +11,9 @@
 
 namespace vramwise::engines::vllm {
 
+// How DeepSeek-V4's pages of several sizes lie in a block of the pool (kv_groups.cpp).
+enum class PackedBlocks { tuples, slots, overlaid };
+
 struct Profile {
   Version version;
 
@@ -47,7 +50,8 @@ struct Profile {
           compressed_block_tokens = 0;
   int64_t state_alignment = 0, latent_state_alignment = 0, pooled_state_alignment = 0;
   int64_t side_extra_pages = 0;
-  int64_t compressed_need_percent = 100;  // what a sequence may need where the pages are not known
+  PackedBlocks packed_blocks = PackedBlocks::tuples;  // DeepSeek-V4's pages in a block
+  bool streams_logged = true;  // false: no log shows what several residual streams take here
 
   // Activations
   int64_t sampler_bytes = 0;         // per sequence and vocabulary entry

@@ -225,9 +225,6 @@ void Checks::cache(const DeviceBudget& d) {
   r.what = "kv_cache";
   r.phase = "sizing";
   r.needed = ByteRange::exactly(std::max(needed, Bytes(1)));
-  if (d.stage->pool.compressed) {
-    r.needed.high = r.needed.likely * b_.profile.compressed_need_percent / 100;
-  }
   r.available = d.available;
   const Bytes available = d.available.likely;
   if (available.count() <= 0) {
@@ -358,7 +355,8 @@ void Checks::workload() {
   r.what = "kv_cache";
   r.phase = "serve";
   r.needed =
-      ByteRange::exactly(need_of(shape, demand.tokens, b_.decided.batch_tokens) * demand.requests);
+      ByteRange::exactly(shape.block_bytes *
+                         pages_of(shape, demand.tokens, b_.decided.batch_tokens) * demand.requests);
   // Block 0 is never handed out: vllm v1/core/block_pool.py.
   const auto usable = [&](int64_t blocks) {
     return shape.block_bytes * std::max<int64_t>(0, blocks - 1);
