@@ -343,8 +343,14 @@ void Placer::set_child(int64_t layers, const std::vector<int64_t>& split) {
   if (!flash_open_) o.set("flash_attn", json::Value(flash_ ? "on" : "off"));
   o.set("cache_type_k", json::Value(cache_type_));
   o.set("cache_type_v", json::Value(cache_type_));
-  // The library's own default; Ollama's engine keeps windows only.
-  if (!rule().own_engine) o.set("swa_full", json::Value(true));
+  if (rule().own_engine) {
+    o.set("n_outputs_max", json::Value(d_.parallel));  // one row a slot is reserved
+    o.set("op_offload", json::Value(release().own_op_offload));
+    // Any override turns pipeline copies off, which this engine does not make.
+    o.set("override_tensor", json::Value("no tensor=CPU"));
+  } else {
+    o.set("swa_full", json::Value(true));  // the library's own default
+  }
   o.set("n_gpu_layers", json::Value(layers));
   o.set("fit", json::Value("off"));
   if (split.size() > 1) {

@@ -157,6 +157,7 @@ Result<Release> release_for(const json::Value& profile, const Version& version,
   r.tower_with_output = since("tower_with_output");
   r.flash_auto = since("flash_auto");
   r.micro_batch_follows = since("micro_batch_follows");
+  r.own_op_offload = since("own_op_offload");
   r.own_cells = since("own_cells");
   if (since.broken()) return fail(ErrorCode::internal, "a release of Ollama is not understood");
   return r;

@@ -59,6 +59,7 @@ struct Release {
   // Of what it starts
   bool flash_auto = true;           // llama.cpp decides on flash attention unless told
   bool micro_batch_follows = true;  // else 512
+  bool own_op_offload = true;       // Ollama's own engine copies host weights over for long prompts
   bool own_cells = true;            // of every slot; before: all slots share theirs
   ArchitectureRule architecture;
 };
