@@ -9,6 +9,7 @@
 #include "verify/measured.h"
 #include "verify/post_mortem.h"
 #include "verify/reconcile.h"
+#include "verify/repair.h"
 #include "verify/request.h"
 
 namespace vramwise::api {
@@ -173,15 +174,19 @@ Value failure_block(const verify::Log& log, const verify::PostMortem& m,
   if (repair) {
     block.set("reproduced", repair->reproduced);
     Value changes = Value::array();
-    for (const plan::Lever& lever : repair->changes) {
+    for (const auto& [kind, lever] : repair->changes) {
       Value item = Value::object();
+      item.set("kind", verify::to_string(kind));
       item.set("change", lever.change);
       if (!lever.option.empty()) item.set("option", lever.option);
       if (!lever.cost.empty()) item.set("cost", lever.cost);
       item.set("outcome", plan::to_string(lever.after.outcome));
+      item.set("set", lever.set);
       changes.push(std::move(item));
     }
     block.set("changes", std::move(changes));
+    if (!repair->none_because.empty()) block.set("no_changes_because", repair->none_because);
+    if (repair->reproduced) block.set("as_it_was", repair->as_it_was);
   }
   return block;
 }

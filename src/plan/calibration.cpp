@@ -46,13 +46,14 @@ bool same_release(std::string_view a, std::string_view b) {
   return left->given == right->given && left->major == right->major && left->minor == right->minor;
 }
 
+// A run without options is of this very start: it holds whatever is changed.
 bool same_options(const Run& run, const engines::Assessment& assessment) {
+  if (run.options == nullptr) return true;
   const json::Value now = measured_options(assessment);
-  const size_t then_given =
-      run.options != nullptr && run.options->is_object() ? run.options->as_object().size() : 0;
+  const size_t then_given = run.options->is_object() ? run.options->as_object().size() : 0;
   if (then_given != now.as_object().size()) return false;
   for (const json::Member& m : now.as_object()) {
-    const json::Value* then = run.options == nullptr ? nullptr : run.options->find(m.key);
+    const json::Value* then = run.options->find(m.key);
     if (then == nullptr || !(*then == m.value)) return false;
   }
   return true;

@@ -106,10 +106,10 @@ int cost_of(const Changes& changes) {
 Trial::Trial(const Resolved& resolved, const engines::Assessment& before)
     : resolved_(resolved), formats_(resolved), need_before_(need(before)) {}
 
-std::optional<Lever> Trial::attempt(const Changes& changes) {
-  const auto changed = apply(resolved_, formats_, changes);
+std::optional<Trial::Outcome> Trial::run(const Changes& changes, engines::Detail detail) {
+  auto changed = apply(resolved_, formats_, changes);
   if (!changed) return std::nullopt;
-  const auto assessment = changed->engine->assess(changed->question(engines::Detail::lever));
+  auto assessment = changed->engine->assess(changed->question(detail));
   if (!assessment) return std::nullopt;
   Lever lever;
   for (const LeverCandidate* change : changes) lever.ids.push_back(change->id);
@@ -123,7 +123,13 @@ std::optional<Lever> Trial::attempt(const Changes& changes) {
   lever.check = assessment->check;
   lever.combined = changes.size() > 1;
   lever.set = merge_patch(changes);
-  return lever;
+  return Outcome{std::move(lever), std::move(*changed), std::move(*assessment)};
+}
+
+std::optional<Lever> Trial::attempt(const Changes& changes) {
+  auto outcome = run(changes, engines::Detail::lever);
+  if (!outcome) return std::nullopt;
+  return std::move(outcome->lever);
 }
 
 }  // namespace vramwise::plan

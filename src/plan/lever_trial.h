@@ -44,8 +44,16 @@ class Formats {
 
 class Trial {
  public:
+  // What changes make of the question, and how it comes out.
+  struct Outcome {
+    Lever lever;
+    Resolved changed;
+    engines::Assessment assessment;
+  };
+
   Trial(const Resolved& resolved, const engines::Assessment& before);
   // Empty when a change cannot be made (a format that the model does not have).
+  std::optional<Outcome> run(const Changes& changes, engines::Detail detail);
   std::optional<Lever> attempt(const Changes& changes);
 
  private:

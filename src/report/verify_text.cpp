@@ -92,9 +92,11 @@ void add_failure(std::string& out, const Value& verify, const Style& style) {
   if (failure.find("changes") == nullptr) return;
   const json::Array& changes = member(failure, "changes").as_array();
   if (changes.empty()) {
-    out += "\n" +
-           wrap("No single change or combination tried would have started it.", style.width, 0) +
-           "\n";
+    const std::string why = text(failure, "no_changes_because");
+    if (!why.empty()) {
+      out += "\n" + paint(style, Ink::bold, "No change is proposed") + "\n  " +
+             wrap(why, style.width, 2, 2) + "\n";
+    }
     return;
   }
   out += "\n" + paint(style, Ink::bold, "Would have started") +

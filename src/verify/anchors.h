@@ -2,7 +2,8 @@
 // server prints while it runs costs nearly nothing.
 //
 // Wu and Manber's algorithm with blocks of two characters: it looks at the last block of a window
-// as long as the shortest word and skips ahead by what that block allows. Built once.
+// as long as the shortest word and skips ahead by what that block allows; where it allows nothing,
+// the first four characters of the window tell nearly always that no word begins there. Built once.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,17 @@ class Anchors {
   Hit find(std::string_view text, size_t from) const;
 
  private:
+  // A word whose window ends with some block.
+  struct Candidate {
+    uint32_t head = 0;  // its first four characters, as they lie in memory
+    int word = 0;
+  };
+
   std::vector<std::string_view> words_;
   size_t window_ = kShortest;
-  std::vector<uint8_t> shift_;          // by block
-  std::vector<std::vector<int>> ends_;  // by block: words whose window ends with it, longest first
+  std::vector<uint8_t> shift_;         // by block
+  std::vector<uint32_t> from_;         // by block: its candidates, up to those of the next block
+  std::vector<Candidate> candidates_;  // of one block the longest word first
 };
 
 }  // namespace vramwise::verify

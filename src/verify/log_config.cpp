@@ -24,8 +24,10 @@ void set_once(LogConfig& config, std::string_view name, Value value) {
 }
 
 // A whole argument dump, by the reader of launch lines.
-void read_arguments(std::string_view text, LogConfig& config) {
-  const auto reading = engines::launch::read_launch(text.substr(0, engines::launch::kMaxPaste));
+void read_arguments(std::string_view text, engines::launch::OptionTables& tables,
+                    LogConfig& config) {
+  const auto reading =
+      engines::launch::read_launch(text.substr(0, engines::launch::kMaxPaste), tables, {});
   if (!reading) return;
   if (!reading->model.empty()) config.model = reading->model;
   for (const json::Member& option : reading->options.entries()) {
@@ -59,7 +61,8 @@ std::string python_text(const Value& value) {
 
 // vLLM up to 0.8: "args: Namespace(model='…', max_model_len=None, …)". Every argument stands there;
 // None and False are what was not given.
-void read_namespace(std::string_view text, LogConfig& config) {
+void read_namespace(std::string_view text, engines::launch::OptionTables& tables,
+                    LogConfig& config) {
   const size_t open = text.find('(');
   if (open == std::string_view::npos) return;
   const auto call = engines::launch::read_call(text.substr(open + 1));
@@ -73,7 +76,7 @@ void read_namespace(std::string_view text, LogConfig& config) {
     first = false;
     dump += json::quote(a.name) + ": " + python_text(a.value);
   }
-  read_arguments(dump + "}", config);
+  read_arguments(dump + "}", tables, config);
 }
 
 // The value behind "name=" in vLLM's engine line, quotes taken off; empty: not there.
@@ -277,11 +280,16 @@ constexpr std::array kCompletions = {
 
 }  // namespace
 
-void read_config_line(std::string_view id, std::string_view text,
-                      const std::vector<Capture>& captures, LogConfig& config) {
+void ConfigReader::line(std::string_view id, std::string_view text,
+                        const std::vector<Capture>& captures, LogConfig& config) {
   if (id == "vllm_engine") read_vllm_engine(text, captures, config);
-  if (id == "vllm_args" || id == "sglang_args") read_arguments(text, config);
-  if (id == "vllm_namespace") read_namespace(text, config);
+  const bool dump = id == "vllm_args" || id == "sglang_args";
+  if (dump || id == "vllm_namespace") {
+    if (text == last_arguments_) return;
+    last_arguments_ = std::string(text.substr(0, engines::launch::kMaxPaste));
+    if (dump) read_arguments(text, tables_, config);
+    if (!dump) read_namespace(text, tables_, config);
+  }
   if (ends_with(id, "_version")) {
     if (const Capture* v = capture(captures, "version")) config.version = std::string(v->text);
   }

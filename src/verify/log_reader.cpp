@@ -108,6 +108,8 @@ struct LogReader::State {
   bool skipping = false;      // the rest of a line longer than kMaxLine
   int64_t counted_lines = 0;  // line breaks before the text in hand
   std::vector<Capture> captures;
+  ConfigReader config_reader;
+  size_t expected = 0;  // where in log.readings the next value is looked for first
 
   // Where the last traceback was: its outermost telling frame, and one that holds others.
   Phase traced = Phase::start, traced_around = Phase::start;
@@ -125,7 +127,7 @@ struct LogReader::State {
   void record(std::string_view raw, int64_t number);
   void go_on(std::string_view raw);
   void clean_record(std::string_view clean, int64_t number);
-  void take(const Row& row, std::string_view clean, size_t at, int64_t number);
+  void take(const Row& row, std::string_view clean, size_t at, int64_t number, RankTags& tags);
   void keep(const Capture& c, const std::string& device, const std::string& rank, const Row& row,
             int64_t number);
 };
@@ -186,6 +188,7 @@ void LogReader::State::record(std::string_view raw, int64_t number) {
 
 void LogReader::State::clean_record(std::string_view clean, int64_t number) {
   const Index& all = index();
+  RankTags tags(clean);
   size_t at = 0;
   bool matched = false;
   while (true) {
@@ -202,7 +205,7 @@ void LogReader::State::clean_record(std::string_view clean, int64_t number) {
           open = &row;
           best = captures.size();
         }
-        take(row, clean, hit.at, number);
+        take(row, clean, hit.at, number, tags);
         matched = true;
         break;
       }
@@ -244,7 +247,8 @@ void LogReader::State::go_on(std::string_view raw) {
       if (failure && log.failures.size() > joining_failures) log.failures.resize(joining_failures);
       const std::string whole = joining;
       match(row.row->pattern, whole, joining_at, captures);
-      take(row, whole, joining_at, joining_line);
+      RankTags tags(whole);
+      take(row, whole, joining_at, joining_line, tags);
       ++log.matched;
       if (!failure) {
         joining_left = 0;
@@ -262,10 +266,15 @@ void LogReader::State::go_on(std::string_view raw) {
 
 void LogReader::State::keep(const Capture& c, const std::string& device, const std::string& rank,
                             const Row& row, int64_t number) {
-  for (Reading& r : log.readings) {
+  // What is printed again comes in the order of the first time: the search goes on from there.
+  const size_t count = log.readings.size();
+  for (size_t i = 0; i < count; ++i, ++expected) {
+    if (expected >= count) expected = 0;
+    Reading& r = log.readings[expected];
     if (r.field != c.name || r.device != device || r.rank != rank) continue;
     // Another engine's words for the same thing never mix.
     if (r.engine != row.engine) continue;
+    ++expected;
     r.last = c.value;
     r.text = std::string(c.text.substr(0, kMaxText));
     r.smallest = std::min(r.smallest, c.value);
@@ -289,7 +298,8 @@ void LogReader::State::keep(const Capture& c, const std::string& device, const s
   log.readings.push_back(std::move(r));
 }
 
-void LogReader::State::take(const Row& row, std::string_view clean, size_t at, int64_t number) {
+void LogReader::State::take(const Row& row, std::string_view clean, size_t at, int64_t number,
+                            RankTags& tags) {
   const Template& t = *row.row;
   if (t.tells == Tells::decoy) {
     if (t.phase > log.phase) log.phase = t.phase;
@@ -308,7 +318,7 @@ void LogReader::State::take(const Row& row, std::string_view clean, size_t at, i
     }
     return;
   }
-  const std::string rank = rank_of(clean, at);
+  const std::string rank = tags.before(at);
   std::string device;
   for (const Capture& c : captures) {
     if (c.name == "device") device = std::string(c.text.substr(0, 60));
@@ -338,7 +348,7 @@ void LogReader::State::take(const Row& row, std::string_view clean, size_t at, i
     if (log.config.engine.empty() || row.engine == "ollama") {
       log.config.engine = std::string(row.engine);
     }
-    read_config_line(t.id, clean.substr(at), captures, log.config);
+    config_reader.line(t.id, clean.substr(at), captures, log.config);
   }
   for (const Capture& c : captures) {
     if (c.name != "device") keep(c, device, rank, row, number);

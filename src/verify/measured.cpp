@@ -42,6 +42,26 @@ std::optional<Term> compared(const Log& log, const std::vector<Expected>& list,
   return std::nullopt;
 }
 
+// What was left for the cache: as printed, else as a refusal says it.
+std::optional<double> cache_left(const Log& log, const Assessment& a) {
+  if (const Reading* cache = log.one("available")) return cache->last;
+  for (const Failure& f : log.failures) {
+    if (f.number("available_refused") > 0) return f.number("available_refused");
+    if (f.number("refused_tokens") > 0 && a.kv.pool_tokens > 0) {
+      return double(a.kv.available.likely.count()) * f.number("refused_tokens") /
+             double(a.kv.pool_tokens);
+    }
+    // Too few state blocks: the cache holds them in proportion.
+    if (!f.has("state_blocks")) continue;
+    for (const engines::Requirement& r : a.requirements) {
+      const auto planned = double(r.available.likely.count());
+      if (r.what != "state_slots" || planned <= 0) continue;
+      return double(a.kv.available.likely.count()) * f.number("state_blocks") / planned;
+    }
+  }
+  return std::nullopt;
+}
+
 // vLLM prints every term at debug level; else what weights do not explain of the cache is one term.
 void vllm_terms(const Log& log, const std::vector<Expected>& list, const Assessment& a,
                 Terms& terms) {
@@ -58,9 +78,9 @@ void vllm_terms(const Log& log, const std::vector<Expected>& list, const Assessm
     terms[name.term] = *found;
     explained += found->measured - found->planned;
   }
-  const Reading* cache = log.one("available");
-  if (cache == nullptr || terms.count("activations") > 0) return;
-  const double rest = double(a.kv.available.likely.count()) - cache->last - explained;
+  const auto cache = cache_left(log, a);
+  if (!cache || terms.count("activations") > 0) return;
+  const double rest = double(a.kv.available.likely.count()) - *cache - explained;
   for (const Expected& e : list) {
     if (e.field == "activation") terms["activations"] = {e.likely, e.likely + rest};
   }

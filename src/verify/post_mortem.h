@@ -1,11 +1,10 @@
-// Why a start, or a server, died: where, by how much, and which change would have kept it alive.
+// Why a start, or a server, died: where, by how much, and which knob moves it.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "plan/plan.h"
 #include "verify/log.h"
 
 namespace vramwise::verify {
@@ -45,17 +44,5 @@ struct PostMortem {
 
 // nullopt: nothing died.
 std::optional<PostMortem> post_mortem(const Log& log);
-
-// The terms that the log printed, as a calibration of the plan of that very start, so that it can
-// be planned again with one thing changed.
-std::shared_ptr<const engines::Calibration> own_terms(const Log& log, const plan::Plan& plan);
-
-// The smallest changes after which the failed start fits, cheapest first. `plan` is of the start as
-// it was; its hardware gets what others held.
-struct Repair {
-  bool reproduced = false;  // the plan dies as the log did
-  std::vector<plan::Lever> changes;
-};
-Repair repair(const Log& log, const PostMortem& mortem, const plan::Resolved& start);
 
 }  // namespace vramwise::verify

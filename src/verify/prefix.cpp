@@ -99,42 +99,59 @@ std::string clean_line(std::string_view raw) {
   return out;
 }
 
-std::string rank_of(std::string_view clean, size_t anchor) {
-  const std::string_view head = clean.substr(0, std::min(anchor, clean.size()));
-  std::array<std::string, 5> parts;
-  constexpr std::array<std::string_view, 5> kNames = {"DP", "PP", "TP", "EP", "rank"};
-  for (size_t n = 0; n < kNames.size(); ++n) {
-    for (size_t at = head.find(kNames[n]); at != std::string_view::npos;
-         at = head.find(kNames[n], at + 1)) {
-      if (at > 0 && is_letter(head[at - 1])) continue;
-      size_t i = at + kNames[n].size();
-      if (n == 4 && i < head.size() && head[i] == '=') ++i;
-      size_t end = i;
-      while (end < head.size() && is_digit(head[end]) && end - i < 6) ++end;
-      if (end > i) parts[n] = std::string(kNames[n]) + std::string(head.substr(i, end - i));
+namespace {
+
+constexpr std::array<std::string_view, 5> kRankNames = {"DP", "PP", "TP", "EP", "rank"};
+constexpr size_t kRank = 4;
+
+}  // namespace
+
+// Up to `most` digits at `from` are the number of a name.
+void RankTags::tag(size_t name, size_t from, size_t end) {
+  const size_t most = name == kRank ? 12 : 6;
+  size_t i = from;
+  while (i < end && is_digit(clean_[i]) && i - from < most) ++i;
+  if (i > from) numbers_[name] = clean_.substr(from, i - from);
+}
+
+std::string RankTags::before(size_t column) {
+  const size_t end = std::min(column, clean_.size());
+  for (; read_ < end; ++read_) {
+    const size_t i = read_;
+    const char c = clean_[i];
+    const auto at = [&](std::string_view word) {
+      return end - i > word.size() && clean_.compare(i, word.size(), word) == 0;
+    };
+    if (c == 'P' && i > 0) {
+      const size_t name = std::string_view("DPTE").find(clean_[i - 1]);
+      const bool inside = i > 1 && is_letter(clean_[i - 2]);
+      if (name != std::string_view::npos && !inside) tag(name, i + 1, end);
+    } else if (c == 'r' && !of_launcher_ && at("rank") && (i == 0 || !is_letter(clean_[i - 1]))) {
+      tag(kRank, i + (clean_[i + 4] == '=' ? 5 : 4), end);
+    } else if (c == '[' && at("[RANK ")) {
+      of_launcher_ = true;
+      tag(kRank, i + 6, end);
+    } else if (c == 'p' && at("pid=")) {
+      has_pid_ = true;
     }
   }
-  if (const size_t at = head.find("[RANK "); at != std::string_view::npos) {
-    size_t end = at + 6;
-    while (end < head.size() && is_digit(head[end]) && end - at < 12) ++end;
-    parts[4] = "rank" + std::string(head.substr(at + 6, end - at - 6));
-  }
   std::string rank;
-  for (const std::string& part : parts) {
-    if (part.empty()) continue;
+  for (size_t name = 0; name < kRankNames.size(); ++name) {
+    if (numbers_[name].empty()) continue;
     if (!rank.empty()) rank += ' ';
-    rank += part;
+    rank += std::string(kRankNames[name]) + std::string(numbers_[name]);
   }
-  if (!rank.empty()) return rank;
+  if (!rank.empty() || !has_pid_) return rank;
   // Ray and V0 workers carry a process id alone; the engine's own process is no rank.
+  const std::string_view head = clean_.substr(0, end);
   for (const std::string_view tag : {"RayWorkerWrapper pid=", "RayWorkerVllm pid=",
                                      "VllmWorkerProcess pid=", "(Worker pid=", "VllmWorker pid="}) {
     const size_t at = head.rfind(tag);
     if (at == std::string_view::npos) continue;
-    size_t end = at + tag.size();
-    const size_t from = end;
-    while (end < head.size() && is_digit(head[end]) && end - from < 10) ++end;
-    return "pid " + std::string(head.substr(from, end - from));
+    const size_t from = at + tag.size();
+    size_t to = from;
+    while (to < head.size() && is_digit(head[to]) && to - from < 10) ++to;
+    return "pid " + std::string(head.substr(from, to - from));
   }
   return {};
 }

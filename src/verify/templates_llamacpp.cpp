@@ -151,6 +151,12 @@ constexpr std::array kLlamacpp = {
     // Out of memory
     Template{"allocating {tried:size} on device {device_index:n}: cudaMalloc failed: out of memory",
              kFailure, P::start, "out_of_memory"},
+    // The allocator of graphs: a compute buffer.
+    Template{"ggml_gallocr_reserve_n: failed to allocate {device:w} buffer of size {tried_bytes:n}",
+             kFailure, P::warmup, "out_of_memory"},
+    Template{"ggml_gallocr_reserve_n_impl: failed to allocate {device:w} buffer of size "
+             "{tried_bytes:n}",
+             kFailure, P::warmup, "out_of_memory"},
     Template{"failed to allocate {device:w} buffer of size {tried_bytes:n}", kFailure, P::start,
              "out_of_memory"},
     Template{"Device memory allocation of size {tried_bytes:n} failed", kFailure, P::start,

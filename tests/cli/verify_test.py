@@ -12,7 +12,7 @@ sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests", "suppor
 
 import log_lines  # noqa: E402
 import log_writer  # noqa: E402
-from accuracy import calibration, cases, proof, rebuilt  # noqa: E402
+from accuracy import calibration, cases, proof, rebuilt, repairs  # noqa: E402
 from accuracy.planner import Planner  # noqa: E402
 
 VRAMWISE = os.environ.get("VRAMWISE", "build/release/bin/vramwise")
@@ -118,10 +118,34 @@ class PostMortem(unittest.TestCase):
             self.assertEqual(not_right(verdicts), [], verdicts.name)
 
     def test_what_is_proposed_fits_when_planned_again(self):
-        rows = proof.repairs(PLANNER, cases.load_measured()).rows
-        wrong = [(case.label, option, outcome) for case, option, outcome, right in rows if right is False]
-        self.assertEqual(wrong, [])
-        self.assertGreaterEqual(sum(right is True for *_, right in rows), 8)
+        published, written = repairs.trials(PLANNER, cases.load_measured())
+        for tried in (published, written):
+            for verdicts in (tried.first, tried.all):
+                self.assertEqual(not_right(verdicts), [], verdicts.name)
+        self.assertGreaterEqual(len(published.first.rows), 13)
+        # Of every engine, and every one of them gets a proposal.
+        self.assertEqual(len(written.first.rows), len(repairs.deaths.QUESTIONS))
+        self.assertEqual(written.without, [])
+        self.assertLessEqual({"options", "weights", "cards"}, set(written.kinds))
+
+    def test_a_death_that_the_numbers_do_not_show_gets_no_proposal(self):
+        log = "ggml_gallocr_reserve_n: failed to allocate Vulkan0 buffer of size 4757131264\n"
+        found = PLANNER.ask([{"ask": "verify", "log": log, "model": {"ref": "Qwen/Qwen3-8B"}, "weights": "Q4_K_M",
+                              "engine": {"name": "llama.cpp", "options": {"ctx_size": 8192, "n_gpu_layers": 99}},
+                              "hardware": {"gpu": "rtx-4090", "backend": "vulkan"}}])[0]
+        failure = found["verify"]["failure"]
+        self.assertEqual((failure["phase"], failure["reproduced"], failure["changes"]), ("warmup", False, []))
+        self.assertIn("4.43 GiB in one piece", failure["no_changes_because"])
+        self.assertNotIn("as_it_was", failure)
+
+    def test_a_death_of_other_causes_gets_no_proposal(self):
+        log = ("server_args=ServerArgs(model_path='Qwen/Qwen3-8B')\n"
+               "[2026-03-04 05:06:07] Load weight begin. avail mem=78.00 GB\n"
+               "kernel: Out of memory: Killed process 4242 (python3) total-vm:9000kB\n")
+        found = PLANNER.ask([{"ask": "verify", "log": log, "hardware": {"gpu": "h100-sxm"}}])[0]
+        failure = found["verify"]["failure"]
+        self.assertEqual((failure["cause"], failure["changes"]), ("host_memory", []))
+        self.assertIn("the host ran out of memory", failure["no_changes_because"])
 
     def test_a_change_would_have_started_it(self):
         code, found = answer("verify", os.path.join(LOGS, "vllm-0.11-qwen3-32b-refused.log"), "--gpu", "rtx-4090")

@@ -84,6 +84,10 @@ def read_back(log, answer):
         else:
             rows = [r for r in seen.get(field, []) if device is None or r.get("device") == device]
             values = [r[k] for r in rows for k in ("value", "smallest", "largest") if k in r]
-        if not any(abs(float(v) - value) <= max(1, abs(value) * 1e-9) for v in values):
+        if isinstance(value, str):
+            agrees = value in values
+        else:
+            agrees = any(abs(float(v) - value) <= max(1, abs(value) * 1e-9) for v in values)
+        if not agrees:
             wrong.append((name, value, values))
     return wrong

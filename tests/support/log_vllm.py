@@ -151,14 +151,20 @@ class _Writer:
                     f"{self.text('total')} GiB) on startup is less than desired GPU memory utilization ({self.share()}, "
                     f"{self.text('budget')} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
                     failure_needed=printed_gib(terms["budget"]), failure_available=printed_gib(terms["free_at_start"]))
-        elif terms.get("oom") and self.first_engine and self.has("blocks"):
-            tokens = terms["blocks"] * 16
+        elif terms.get("oom") and self.has("free", "total"):  # the size asked for was not published
+            log.add(f"{self.prefix}torch.AcceleratorError: CUDA error: out of memory", failure_kind="out_of_memory")
+        elif terms.get("oom") and self.first_engine and (self.has("blocks") or self.has("pool_tokens")):
+            tokens = terms["blocks"] * 16 if self.has("blocks") else terms["pool_tokens"]
             log.add(self.prefix + f"ValueError: The model's max seq len ({self.length}) is larger than the maximum number of tokens that "
                     f"can be stored in KV cache ({tokens}). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` "
                     "when initializing the engine.", failure_needed=self.length, failure_available=tokens)
         elif terms.get("oom") and terms.get("available", 1) <= 0:
             log.add(self.head("core.py:708", "ERROR") + "ValueError: No available memory for the cache blocks. Try increasing "
                     "`gpu_memory_utilization` when initializing the engine.", failure_available=printed_gib(terms["available"]))
+        elif terms.get("oom") and (self.has("weights") or self.has("available")):
+            # Its figures were not published: the line as a terminal cuts it off.
+            log.add(self.head("core.py:708", "ERROR") + "ValueError: To serve at least one request with the models's max seq "
+                    f"len ({self.length}), (", failure_kind="cache_too_small")
         else:
             return False
         return True

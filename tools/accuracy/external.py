@@ -190,6 +190,8 @@ def serving_measured(observed):
             found.setdefault(here, observed[there])
     if observed.get("max_concurrency"):
         found["max_concurrency"] = digits(observed["max_concurrency"], "").strip()
+    if observed.get("free_mib"):
+        found.setdefault("free", digits(observed["free_mib"], "MiB"))
     parts = [digits(observed[p]) for p in POOL_PARTS if observed.get(p)]
     if parts:
         found["pool_memory"] = parts

@@ -217,7 +217,7 @@ def log_options(row):
     offloaded = re.match(r"(\d+)/\d+", str(row["observed"].get("offloaded_layers") or ""))
     if offloaded:
         found["n_gpu_layers"] = int(offloaded.group(1))
-    elif any(re.match(DEVICE, b) for b in row["observed"].get("model_buffer_mib") or {}):
+    elif any(re.match(DEVICE, b) for b in row["observed"].get("model_buffer_mib") or {}) or row["observed"].get("failed_device"):
         found.setdefault("n_gpu_layers", 999)  # it holds layers, so old builds were told to
     return found
 
@@ -225,6 +225,8 @@ def log_options(row):
 def log_hardware(row, buffers):
     """Devices as the buffer names give them; sizes from the words of the source."""
     devices = sorted({m.group(0) for m in (re.match(DEVICE, b) for b in buffers) if m})
+    if not devices and row["observed"].get("failed_device"):
+        devices = [row["observed"]["failed_device"]]
     if not devices:
         return {"gpu": "none", "count": 1}
     backend = next((name for prefix, name in BACKENDS if devices[0].startswith(prefix)), "cuda")
@@ -234,7 +236,11 @@ def log_hardware(row, buffers):
         return {"gpu": cards[0], "count": len(devices), "backend": backend}
     sizes = [re.search(r"([\d.]+) ?Gi?B", n) for n in names]
     if len(names) == len(devices) and all(sizes):
-        return {"devices": [{"total_bytes": int(float(s.group(1)) * 0.98 * 2**30)} for s in sizes], "backend": backend}
+        found = [{"total_bytes": int(float(s.group(1)) * 0.98 * 2**30)} for s in sizes]
+        free = row["observed"].get("fit_free_mib")
+        if len(found) == 1 and free and row["observed"].get("oom"):
+            found[0]["used_bytes"] = found[0]["total_bytes"] - free * 2**20
+        return {"devices": found, "backend": backend}
     return {"total_bytes": 2**40, "count": len(devices), "backend": backend}
 
 
@@ -248,6 +254,9 @@ def log_measured(observed):
         sizes = observed.get(there)
         if isinstance(sizes, dict):
             found[here] = {name: mib(size) for name, size in sizes.items() if isinstance(size, (int, float))}
+    failed = observed.get("failed_bytes") or int((observed.get("oom_alloc_mib") or 0) * 2**20)
+    if observed.get("oom") and failed:
+        found.update(started=False, failed=[observed.get("failed_device") or "CUDA0", failed])
     held = beyond_buffers(observed)
     if held is not None and held > 0:
         found["beyond_buffers"] = f"{held:.1f} MiB"

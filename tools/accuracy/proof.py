@@ -2,7 +2,7 @@
 import copy
 import os
 
-from . import external_logs, rebuilt
+from . import external_logs, rebuilt, repairs
 from .cases import ROOT, lines
 from .figures import Table, Verdicts
 from .planner import refused, value
@@ -116,103 +116,6 @@ def failures(planner):
     return list(found.values())
 
 
-# --- what would have started ------------------------------------------------------------------------------
-
-def own_run(plan, answer):
-    """The terms that the log of a dead server shows, as a measured run of that machine."""
-    terms = {}
-    names = {"weights": "weights", "activation": "activations", "non_torch": "non_torch", "graphs_estimated": "graphs"}
-    explained = 0
-    for row in value(answer, "verify", "rows") or []:
-        if row["field"] in names:
-            terms[names[row["field"]]] = {"planned_bytes": int(row["predicted"]), "measured_bytes": int(row["logged"])}
-            explained += row["difference"]
-    available = [r["value"] for r in value(answer, "verify", "logged") if r["field"] == "available"]
-    failure = value(answer, "verify", "failure")
-    if not available and failure.get("kind") == "cache_too_small" and failure.get("available", 0) > 2**20:
-        available = [failure["available"]]
-    if available and "activations" not in terms:
-        cache = value(plan, "kv", "available_bytes") - min(available) - explained
-        planned = value(plan, "totals", "activations_bytes")
-        terms["activations"] = {"planned_bytes": int(planned), "measured_bytes": int(planned + cache)}
-    return terms
-
-
-def repaired(planner, request, option):
-    """The request with the options of a proposal; None: it is another card or other weights."""
-    if "(" in option:
-        return None
-    line = planner.ask([{"ask": "launch", "line": f"vllm serve org/model {option}"}])[0]
-    options = value(line, "launch", "options")
-    if not options:
-        return None
-    changed = copy.deepcopy(request)
-    changed["engine"].setdefault("options", {}).update(options)
-    ranks = options.get("tensor_parallel_size", 1)
-    if ranks > changed["hardware"].get("count", 1):  # more cards of the kind
-        changed["hardware"]["count"] = ranks
-    return changed
-
-
-def as_it_was(case, plan):
-    """The request of a start on a card that others used too, as far as the log says so."""
-    request = {**copy.deepcopy(case.request), "levers": False}
-    total, free = case.printed("total"), case.printed("free_at_start")
-    idle = [r["available"] for r in plan.get("requirements", []) if r["what"] == "utilisation"]
-    if total and free and idle and "devices" not in request["hardware"]:
-        used = request["hardware"].get("used_bytes", 0)
-        request["hardware"]["used_bytes"] = int(max(used, used + idle[0] - free.value))
-    return request
-
-
-def repairs(planner, cases):
-    """Failed starts whose log says numbers: the first proposal that is made of options, planned anew with
-    the terms of that log as a measured run."""
-    found = Verdicts(SUITE, "failed starts: the proposed change, planned again")
-    for case in cases:
-        if case.kind != "serving" or case.engine != "vllm" or case.measured.get("started") is not False:
-            continue
-        plan = planner.ask([{**case.request, "levers": False}])[0]
-        row = rebuilt.row_of(case)
-        effective = value(plan, "engine", "options") or {}
-        row["options"] = {**{k: effective[k] for k in ("max_model_len", "gpu_memory_utilization", "max_num_seqs")
-                             if k in effective}, **row["options"]}
-        log = rebuilt.write(row)
-        if not any(str(name).startswith("failure_") for name, _ in log.expect):
-            continue
-        answer = planner.ask([{"ask": "verify", **case.request, "log": log.text}])[0]
-        request = as_it_was(case, plan)
-        failure = value(answer, "verify", "failure")
-        if not failure or "kv" not in plan:
-            found.add(case, "failed", refused(answer) or "no failure read", False)
-            continue
-        for proposal in failure.get("changes", []):
-            changed = repaired(planner, request, proposal.get("option", ""))
-            if changed is None:
-                continue
-            run = {"engine": "vllm", "version": value(plan, "engine", "version") or "", "gpu": plan["devices"][0]["gpu"],
-                   "devices": len(plan["devices"]), "model": plan["model"]["id"], "family": plan["model"]["architecture"],
-                   "weights": plan["model"]["weights"], "options": {}, "terms": own_run(plan, answer)}
-            again = planner.ask([with_run(changed, run, planner)])[0]
-            outcome = value(again, "outcome") or refused(again)
-            found.add(case, proposal["option"], outcome, outcome == "fits")
-            break
-        else:
-            found.add(case, "failed", "no proposal of options alone", None)
-    return found
-
-
-KEPT = ("max_num_batched_tokens", "max_num_seqs", "kv_cache_dtype", "enforce_eager", "chunked_prefill_size",
-        "enable_expert_parallel")
-
-
-def with_run(request, run, planner):
-    """The request beside the run twice (one run alone leaves the bar), as of the same settings."""
-    effective = value(planner.ask([request])[0], "engine", "options") or {}
-    run = {**run, "options": {k: effective[k] for k in KEPT if k in effective}}
-    return {**request, "calibration": [{**run, "source": "a"}, {**run, "source": "b"}]}
-
-
 def by_component(verdicts, words):
     """A table: how many of each kind, how many right."""
     counts = {}
@@ -230,5 +133,5 @@ def suites(planner, cases, folder=None):
         faults = seeded_faults(planner, cases)
         table = by_component(faults, "One term of a log that is otherwise exactly as planned is changed; the first component of "
                                      "the attribution has to be that term.")
-        return [rebuilt.figure(planner, printed), faults, table, *failures(planner), repairs(planner, cases)]
+        return [rebuilt.figure(planner, printed), faults, table, *failures(planner), *repairs.figures(planner, cases)]
     return {"proof": proof}

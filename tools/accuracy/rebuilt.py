@@ -51,6 +51,8 @@ def terms_of(case):
         terms.update({"k": parts[0], "v": parts[1]} if len(parts) == 2 else {"kv": parts[0]})
     if measured.get("started") is False:
         terms["oom"] = True
+    if "failed" in measured:  # an allocation of llama.cpp: device, bytes
+        terms["failed"] = measured["failed"]
     for name, size in (("model", "model"), ("compute", "compute")):
         if isinstance(measured.get(name), dict):
             terms[size] = {device: quantity(printed).value / MIB for device, printed in measured[name].items()}

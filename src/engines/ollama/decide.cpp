@@ -1,5 +1,5 @@
-#include "engines/known_versions.h"
 #include "engines/ollama/decide.h"
+#include "engines/known_versions.h"
 
 #include <algorithm>
 

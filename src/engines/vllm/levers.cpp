@@ -87,7 +87,13 @@ class Finder {
 };
 
 void Finder::share() {
-  if (b_.given.cache_bytes) return;
+  if (b_.given.cache_bytes) {
+    LeverCandidate& c = add("kv_cache_memory_bytes", kUtilisation,
+                            "let vLLM size the cache by its share of the card",
+                            "(without --kv-cache-memory-bytes)", "the profile decides its size");
+    c.options = {{"kv_cache_memory_bytes", json::Value()}};
+    return;
+  }
   // The largest share, in whole percent, that is free for certain when vLLM starts.
   int64_t percent = 99;
   for (const DeviceBudget& d : budget_.devices) {
