@@ -43,14 +43,18 @@ int answer_question(const Question& question, const std::string& node_file, cons
     return 0;
   }
   if (question.ask == "simulate") return run_simulation(*request, output, pictures);
-  json::Value answer = api::handle_value(*request);
+  // Those of a load simulate.
+  const bool watched = question.ask == "max" || question.ask == "gpus";
+  Watched asked = watched ? ask_watched(*request) : Watched{api::handle_value(*request)};
+  json::Value& answer = asked.answer;
   if (!node_file.empty()) name_node_file(answer, node_file);
   if (!question.save.empty() && answer.find("error") == nullptr) {
     if (auto saved = save_plan(question.save, *request, answer); !saved) {
       return show_error(saved.error(), output);
     }
   }
-  return show(answer, output, question.ask == "explain");
+  const int status = show(answer, output, question.ask == "explain");
+  return asked.interrupted ? kInterrupted : status;
 }
 
 // [{"gpu":"h100-sxm","count":8,"usd_per_hour":16}], or the same under "prices".

@@ -12,8 +12,6 @@
 namespace vramwise::cli {
 namespace {
 
-constexpr int kInterrupted = 130;
-
 volatile std::sig_atomic_t interrupted = 0;
 
 void on_interrupt(int) { interrupted = 1; }
@@ -45,16 +43,22 @@ bool write(const std::string& file, const std::string& text) {
 
 }  // namespace
 
-int run_simulation(const json::Value& request, const Output& output, const Pictures& pictures) {
+Watched ask_watched(const json::Value& request) {
   host::Progress progress;
   Watch watch{&progress};
   interrupted = 0;
   const auto before = std::signal(SIGINT, on_interrupt);
-  const json::Value answer = api::handle_value(request, {}, {keep_going, &watch});
+  Watched result{api::handle_value(request, {}, {keep_going, &watch})};
   std::signal(SIGINT, before);
   progress.clear();
+  result.interrupted = interrupted != 0;
+  return result;
+}
+
+int run_simulation(const json::Value& request, const Output& output, const Pictures& pictures) {
+  const auto [answer, interrupted] = ask_watched(request);
   int status = show(answer, output);
-  if (interrupted != 0) status = kInterrupted;
+  if (interrupted) status = kInterrupted;
   if (answer.find("error") != nullptr) return status;
   if (!pictures.svg.empty() && !write(pictures.svg, report::occupancy_svg(answer))) return 3;
   if (!pictures.html.empty() && !write(pictures.html, report::occupancy_html(answer))) return 3;

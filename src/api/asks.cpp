@@ -176,11 +176,11 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
 }
 
 constexpr std::array kAsks = {
-    Ask{"catalog", ask_catalog}, Ask{"compare", ask_compare},   Ask{"diff", ask_diff},
-    Ask{"explain", ask_plan},    Ask{"gpus", ask_gpus},         Ask{"grid", ask_grid},
-    Ask{"header", ask_header},   Ask{"inspect", ask_inspect},   Ask{"launch", ask_launch},
-    Ask{"max", ask_max},         Ask{"models", ask_models},     Ask{"node", ask_node},
-    Ask{"plan", ask_plan},       Ask{"simulate", ask_simulate}, Ask{"verify", ask_verify}};
+    Ask{"catalog", ask_catalog},  Ask{"compare", ask_compare},        Ask{"diff", ask_diff},
+    Ask{"explain", ask_plan},     Ask{"gpus", nullptr, ask_gpus},     Ask{"grid", ask_grid},
+    Ask{"header", ask_header},    Ask{"inspect", ask_inspect},        Ask{"launch", ask_launch},
+    Ask{"max", nullptr, ask_max}, Ask{"models", ask_models},          Ask{"node", ask_node},
+    Ask{"plan", ask_plan},        Ask{"simulate", nullptr, simulate}, Ask{"verify", ask_verify}};
 
 }  // namespace
 

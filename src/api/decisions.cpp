@@ -3,6 +3,7 @@
 
 #include "api/answer.h"
 #include "api/asks.h"
+#include "api/load_blocks.h"
 #include "api/load_decisions.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -94,11 +95,11 @@ Result<std::vector<plan::Offer>> read_prices(const json::Reader& request) {
 
 }  // namespace
 
-Result<Value> ask_max(const json::Reader& request, const Value& id) {
+Result<Value> ask_max(const json::Reader& request, const Value& id, const Observer& observer) {
   TRY_ASSIGN(const auto name, request.optional_string({"of"}));
   if (name && (*name == "rate" || *name == "users")) {
     Value answer = answer_head(id);
-    TRY_ASSIGN(Value load, max_of_load(request, *name));
+    TRY_ASSIGN(Value load, max_of_load(request, *name, observer));
     for (json::Member& member : load.as_object()) answer.set(member.key, std::move(member.value));
     return answer;
   }
@@ -144,7 +145,7 @@ Result<Value> ask_max(const json::Reader& request, const Value& id) {
   return answer;
 }
 
-Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
+Result<Value> ask_gpus(const json::Reader& request, const Value& id, const Observer& observer) {
   // The machine is what is asked for; "hardware" may still carry a limit on the count.
   const Value filled = with_default(request.value(), "hardware", one_member("gpu", "h100-sxm"));
   TRY_ASSIGN(const plan::Request question, plan::read_request(json::Reader(filled, "request")));
@@ -166,8 +167,11 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
   std::string sentence;
   // With a load and a promise the order is by what a million tokens cost.
   std::vector<ChoiceCost> costs;
+  bool stopped = false;
   if (has_load(request) && request.has("slo")) {
-    TRY_ASSIGN(costs, cost_choices(request, resolved, search.choices));
+    TRY_ASSIGN(ChoiceCosts found, cost_choices(request, resolved, search.choices, observer));
+    costs = std::move(found.costs);
+    stopped = found.stopped;
     std::vector<size_t> order(costs.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     sort_stable(order, [&](size_t a, size_t b) {
@@ -203,7 +207,10 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
                format_fixed(cheapest->price->usd_per_hour, 2) + " an hour (" +
                cheapest->price->offer +
                (cheapest->price->date.empty() ? "" : ", price of " + cheapest->price->date) + ")";
-    if (cheapest->users >= 0) sentence += ", " + format_grouped(cheapest->users) + " users";
+    if (cheapest->users >= 0) {
+      sentence +=
+          ", " + format_grouped(cheapest->users) + (cheapest->users == 1 ? " user" : " users");
+    }
   } else {
     sentence = "Smallest that holds it: " + counted_card(search.choices.front());
   }
@@ -214,6 +221,15 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id) {
                " requests/s within the promise, " + search.choices[0].price->offer + " at $" +
                format_fixed(search.choices[0].price->usd_per_hour, 2) + " an hour, price of " +
                search.choices[0].price->date + ")";
+  }
+  if (!costs.empty() && costs[0].usd_per_million > 0 && costs[0].screening) {
+    sentence =
+        "Cheapest by the million answer tokens, by formula: " + counted_card(search.choices[0]) +
+        " at about $" + format_fixed(costs[0].usd_per_million, 2);
+  }
+  if (stopped) {
+    sentence = std::string(kStopped) + sentence;
+    block.set("stopped", true);
   }
   block.set("answer", sentence);
   block.set("plans_tried", search.tried);

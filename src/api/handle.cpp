@@ -4,7 +4,6 @@
 #include "api/asks.h"
 #include "api/line.h"
 #include "api/option_rows.h"
-#include "api/simulate.h"
 #include "api/verify.h"
 #include "base/text.h"
 #include "json/parse.h"
@@ -35,10 +34,12 @@ Result<json::Value> answer_ask(const json::Reader& request, const json::Value& i
     if (json::Value* rows = answer.find("options")) mark_line_options(*rows, from.reading);
     return answer;
   }
-  if (ask == "simulate") return simulate(request, id, observer);
   std::vector<std::string_view> known;
   for (const Ask& candidate : asks()) {
-    if (candidate.name == ask) return candidate.answer(request, id);
+    if (candidate.name == ask) {
+      return candidate.watched != nullptr ? candidate.watched(request, id, observer)
+                                          : candidate.answer(request, id);
+    }
     known.push_back(candidate.name);
   }
   Error error(ErrorCode::unsupported, "unknown question '" + ask.substr(0, 60) + "'");

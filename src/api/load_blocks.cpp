@@ -221,6 +221,10 @@ Value cost_block(const Question& q, const HourlyPrice& price, double rate, doubl
   return block;
 }
 
+workload::Limits limits_of(const Observer& observer) {
+  return {.keep_going = observer.keep_going, .context = observer.context};
+}
+
 Arrivals arrivals_at(const Question& q, double rate) {
   Arrivals a;
   if (q.arrivals && q.arrivals->is_open() && q.arrivals->kind != Arrivals::Kind::trace &&
@@ -240,15 +244,17 @@ Result<RateBar> rate_bar(const Question& q, const workload::Limits& limits) {
   RateBar bar;
   TRY_ASSIGN(bar.likely, likely_rate(q, limits));
   bar.low = bar.high = bar.likely.rate;
+  bar.stopped = bar.likely.stopped;
   const double most = 1.5 * q.saturation();
   for (const bool slow : {true, false}) {
     const double factor = slow ? q.step.high_factor : q.step.low_factor;
-    if (factor == 1) continue;
+    if (factor == 1 || bar.stopped) continue;
     workload::Setup setup = q.setup(limits);
     setup.time = q.step.time.scaled(factor);
     TRY_ASSIGN(const workload::Goodput end,
                workload::find_goodput(setup, arrivals_at(q, 1), most / factor));
-    (slow ? bar.low : bar.high) = end.rate;
+    bar.stopped = end.stopped;
+    if (!end.stopped) (slow ? bar.low : bar.high) = end.rate;
   }
   return bar;
 }

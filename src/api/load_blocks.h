@@ -3,11 +3,17 @@
 
 #include <optional>
 
+#include "api/api.h"
 #include "json/value.h"
 #include "plan/prices.h"
 #include "workload/question.h"
 
 namespace vramwise::api {
+
+// Whoever watches, as the engines ask them.
+workload::Limits limits_of(const Observer& observer);
+// Before the sentence of an answer that was ended early.
+inline constexpr std::string_view kStopped = "Stopped early, so far: ";
 
 // What requests look like, and the maximum length that their 99th percentile justifies.
 json::Value lengths_block(const workload::Lengths& lengths, int64_t block_tokens);
@@ -31,6 +37,7 @@ json::Value cost_block(const workload::Question& question, const HourlyPrice& pr
 struct RateBar {
   workload::Goodput likely;
   double low = 0, high = 0;
+  bool stopped = false;  // by the observer: an end that was not found is the likely rate
 };
 Result<RateBar> rate_bar(const workload::Question& question, const workload::Limits& limits);
 // The same for the likely step time alone (searches over cards).

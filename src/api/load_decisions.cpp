@@ -103,12 +103,14 @@ Result<Value> add_load(const json::Reader& request, plan::Plan& plan) {
   return block;
 }
 
-Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
+Result<Value> max_of_load(const json::Reader& request, std::string_view of,
+                          const Observer& observer) {
   TRY_ASSIGN(Question q, workload::read_question(request));
   Value block = Value::object();
   block.set("of", of);
   const std::string on = place_text(q);
-  const workload::Limits limits;
+  const workload::Limits limits = limits_of(observer);
+  bool stopped = false;
   if (of == "rate") {
     if (!q.has_slo) {
       return fail(Error(ErrorCode::missing_field, "the highest rate needs a promise to keep")
@@ -117,13 +119,21 @@ Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
                             "--tpot 50ms"));
     }
     TRY_ASSIGN(const RateBar bar, rate_bar(q, limits));
+    stopped = bar.stopped;
     block.set("value", bar.likely.rate);
     block.set("low", bar.low);
     block.set("high", bar.high);
     std::string sentence = "No rate keeps the promise" + on;
-    if (bar.likely.rate > 0) {
-      sentence = format_fixed(bar.likely.rate, 2) + " requests/s keep the promise" + on + " (" +
-                 format_fixed(bar.low, 2) + " to " + format_fixed(bar.high, 2) + ")";
+    if (bar.likely.stopped) {
+      sentence =
+          bar.likely.rate > 0
+              ? format_fixed(bar.likely.rate, 2) + " requests/s at least keep the promise" + on
+              : "the search for a rate that keeps the promise" + on + " had not come to one";
+    } else if (bar.likely.rate > 0) {
+      sentence = format_fixed(bar.likely.rate, 2) + " requests/s keep the promise" + on;
+      if (!stopped) {
+        sentence += " (" + format_fixed(bar.low, 2) + " to " + format_fixed(bar.high, 2) + ")";
+      }
     }
     Value users = users_block(q);
     sentence += "; room for " + format_grouped(users.find("p99")->as_integer()) +
@@ -155,6 +165,11 @@ Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
         closed.users = middle;
         setup.requests = std::max<int64_t>(2000, 20 * middle);
         TRY_ASSIGN(const workload::Run run, workload::run_load(setup, closed));
+        // Half a run says nothing about its users.
+        if (run.stopped) {
+          stopped = true;
+          break;
+        }
         const double share = run.meter.requests() > 0
                                  ? double(run.meter.within_slo()) / double(run.meter.requests())
                                  : 0;
@@ -164,14 +179,19 @@ Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
           high = middle - 1;
         }
       }
-      if (low < most) why = "the promise";
+      if (low < most) why = stopped ? "the search, which was ended" : "the promise";
       most = low;
     }
     block.set("value", most);
     block.set("binding", why);
     block.set("answer", format_grouped(most) + (most == 1 ? " user" : " users") +
-                            " at the same time" + on + ", limited by " + why);
+                            (stopped ? " at least" : "") + " at the same time" + on +
+                            ", limited by " + why);
     block.set("users", users);
+  }
+  if (stopped) {
+    block.set("answer", std::string(kStopped) + block.find("answer")->as_string());
+    block.set("stopped", true);
   }
   if (!q.step.validated) {
     block.set("caveat",
@@ -185,9 +205,9 @@ Result<Value> max_of_load(const json::Reader& request, std::string_view of) {
   return answer;
 }
 
-Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
-                                             const plan::Resolved& resolved,
-                                             const std::vector<plan::GpuChoice>& choices) {
+Result<ChoiceCosts> cost_choices(const json::Reader& request, const plan::Resolved& resolved,
+                                 const std::vector<plan::GpuChoice>& choices,
+                                 const Observer& observer) {
   // Read once: the load without a machine under it, on a scheduler that each choice replaces.
   Value bare = members_of(request, {"model", "line", "scheduler", "hardware"});
   Value stand_in = Value::object();
@@ -200,7 +220,9 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
     TRY(workload::use_plan(q, std::move(plan), request));
     return q;
   };
-  std::vector<ChoiceCost> costs(choices.size());
+  ChoiceCosts found;
+  std::vector<ChoiceCost>& costs = found.costs;
+  costs.resize(choices.size());
   for (size_t i = 0; i < choices.size(); ++i) {
     if (!choices[i].price) continue;
     auto q = question_for(choices[i]);
@@ -235,7 +257,11 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
     if (k >= kSimulated && costs[i].usd_per_million * kFormulaOverBest > dearest) break;
     TRY_ASSIGN(Question q, question_for(choices[i]));
     q.requests = std::min(q.requests, kSearchRequests);
-    TRY_ASSIGN(const workload::Goodput goodput, likely_rate(q, {}));
+    TRY_ASSIGN(const workload::Goodput goodput, likely_rate(q, limits_of(observer)));
+    if (goodput.stopped) {
+      found.stopped = true;
+      break;
+    }
     costs[i].screening = false;
     costs[i].rate = goodput.rate;
     costs[i].usd_per_million = goodput.rate > 0 ? choices[i].price->usd_per_hour / 3600 /
@@ -243,7 +269,7 @@ Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
                                                 : 0;
     if (k < kSimulated) dearest = std::max(dearest, costs[i].usd_per_million);
   }
-  return costs;
+  return found;
 }
 
 }  // namespace vramwise::api

@@ -2,6 +2,7 @@
 // promise, and GPUs by what a million tokens cost.
 #pragma once
 
+#include "api/api.h"
 #include "base/result.h"
 #include "json/reader.h"
 #include "json/value.h"
@@ -17,18 +18,22 @@ bool has_load(const json::Reader& request);
 // the additions to the "workload" block.
 Result<json::Value> add_load(const json::Reader& request, plan::Plan& plan);
 
-// of: "rate" or "users".
-Result<json::Value> max_of_load(const json::Reader& request, std::string_view of);
+// of: "rate" or "users". Ended by the observer, the answer is the most that is known to work.
+Result<json::Value> max_of_load(const json::Reader& request, std::string_view of,
+                                const Observer& observer);
 
-// Fills and sorts by cost: per choice its index, rate and USD per million tokens.
 struct ChoiceCost {
   double rate = 0;             // requests a second within the promise
   double usd_per_million = 0;  // answer tokens; 0: not known
   bool screening = false;      // by formula, not simulated
   bool validated = false;
 };
-Result<std::vector<ChoiceCost>> cost_choices(const json::Reader& request,
-                                             const plan::Resolved& resolved,
-                                             const std::vector<plan::GpuChoice>& choices);
+struct ChoiceCosts {
+  std::vector<ChoiceCost> costs;  // one of each choice, in their order
+  bool stopped = false;           // by the observer: the rest is screened by formula alone
+};
+Result<ChoiceCosts> cost_choices(const json::Reader& request, const plan::Resolved& resolved,
+                                 const std::vector<plan::GpuChoice>& choices,
+                                 const Observer& observer);
 
 }  // namespace vramwise::api

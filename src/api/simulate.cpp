@@ -186,8 +186,11 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     } else if (rate <= 0) {
       sentence = "No rate keeps " + promise_text(q) + on;
     } else {
-      sentence = format_fixed(rate, rate < 10 ? 2 : 1) + " requests/s (" + format_fixed(low, 1) +
-                 " to " + format_fixed(high, 1) + ") keep " + promise_text(q) + on;
+      sentence = format_fixed(rate, rate < 10 ? 2 : 1) + " requests/s";
+      if (!asked.bar->stopped) {
+        sentence += " (" + format_fixed(low, 1) + " to " + format_fixed(high, 1) + ")";
+      }
+      sentence += " keep " + promise_text(q) + on;
     }
   } else {
     sentence = format_fixed(served, served < 10 ? 2 : 1) + " requests/s, " +
@@ -207,9 +210,7 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
                 " per million answer tokens";
   }
   if (limit != "nothing yet") sentence += "; limited by " + limit;
-  if (run.stopped || (asked.bar && asked.bar->likely.stopped)) {
-    sentence = "Stopped early, so far: " + sentence;
-  }
+  if (run.stopped || (asked.bar && asked.bar->stopped)) sentence = std::string(kStopped) + sentence;
   block.set("answer", sentence);
   block.set("limited_by", limit);
   if (!q.step.validated) {
@@ -345,7 +346,7 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
     return answer;
   }
   TRY_ASSIGN(Question q, workload::read_question(request));
-  const workload::Limits limits{.keep_going = observer.keep_going, .context = observer.context};
+  const workload::Limits limits = limits_of(observer);
   const workload::LinearStep line = q.line();
   const double saturation = q.saturation();
   TRY_ASSIGN(const Asked asked, what_is_asked(q, limits, saturation));
@@ -381,10 +382,6 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
   answer.set("assumptions", notes_block(q.notes.assumptions));
   answer.set("warnings", notes_block(q.notes.warnings));
   return answer;
-}
-
-Result<Value> ask_simulate(const json::Reader& request, const Value& id) {
-  return simulate(request, id, Observer());
 }
 
 }  // namespace vramwise::api

@@ -9,7 +9,6 @@
 
 namespace vramwise::api {
 
-Result<json::Value> ask_simulate(const json::Reader& request, const json::Value& id);
 Result<json::Value> simulate(const json::Reader& request, const json::Value& id,
                              const Observer& observer);
 

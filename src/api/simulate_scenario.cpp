@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "api/load_blocks.h"
 #include "api/simulate.h"
 #include "base/text.h"
 #include "workload/jump_engine.h"
@@ -85,7 +86,7 @@ Result<Value> simulate_scenario(const json::Reader& request, const Observer& obs
   const size_t count = requests.size();
   workload::ListSource source(std::move(requests));
   Recorder recorder(count, detail.value_or("") == "trace");
-  const workload::Limits limits{.keep_going = observer.keep_going, .context = observer.context};
+  const workload::Limits limits = limits_of(observer);
   const std::string how = method.value_or("auto");
   if (how == "jumping" && !workload::can_jump(scheduler)) {
     return fail(Error(ErrorCode::unsupported,

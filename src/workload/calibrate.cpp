@@ -8,7 +8,13 @@
 namespace vramwise::workload {
 namespace {
 
-// Output tokens a second of a closed loop of equal requests, by simulation.
+// Output tokens a second of a closed loop of equal requests, by simulation. Equal requests that
+// started together go on in step: a window that opens in the middle of a round counts one round too
+// many or too few, so it is many rounds long (as many as 40 trials of it leave time for).
+constexpr int64_t kRounds = 200;
+constexpr int64_t kFewestRounds = 20;
+constexpr int64_t kRequests = 50'000;
+
 Result<double> throughput(const StepTime& time, int64_t users, int32_t prompt, int32_t output,
                           int64_t batch_tokens) {
   const Lengths lengths = Lengths::fixed(prompt, output);
@@ -18,15 +24,13 @@ Result<double> throughput(const StepTime& time, int64_t users, int32_t prompt, i
   setup.scheduler.batch_tokens = std::max(batch_tokens, setup.scheduler.max_sequences);
   setup.time = time;
   setup.lengths = &lengths;
-  setup.requests = std::max<int64_t>(20 * users, 200);
+  setup.requests = std::min(kRounds * users, std::max(kRequests, kFewestRounds * users));
   setup.replications = 1;
   Arrivals arrivals;
   arrivals.kind = Arrivals::Kind::closed;
   arrivals.users = users;
   TRY_ASSIGN(const Run run, run_load(setup, arrivals));
-  return run.meter.seconds() > 0
-             ? double(run.meter.finished()) * double(output) / run.meter.seconds()
-             : 0;
+  return run.meter.seconds() > 0 ? double(run.meter.output_tokens()) / run.meter.seconds() : 0;
 }
 
 }  // namespace

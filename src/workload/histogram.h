@@ -20,10 +20,24 @@ class CellSums {
   }
   // From `from` in cell i to `to` in cell j >= i.
   void ramp(int64_t i, int64_t j, double from, double to, double weight) {
-    const double each = weight / double(j - i + 1);
-    steps_[size_t(i)] += each;
-    steps_[size_t(j) + 1] -= each;
+    spread(i, j, weight);
     moment_ += weight * (from + to) / 2;
+  }
+  // A ramp that crosses cells of several widths, piece by piece: it enters and leaves in the cells
+  // i and j; `edge(k)` is where cell k begins, `level_end(k)` the first cell after k of another
+  // width.
+  template <class Edge, class LevelEnd>
+  void ramp(int64_t i, int64_t j, double from, double to, double weight, Edge edge,
+            LevelEnd level_end) {
+    moment_ += weight * (from + to) / 2;
+    const double height = weight / (to - from);
+    double left = from;
+    for (int64_t end = level_end(i); end <= j; i = end, end = level_end(i)) {
+      const double right = edge(end);
+      spread(i, end - 1, height * (right - left));
+      left = right;
+    }
+    spread(i, j, height * (to - left));
   }
   int64_t cells() const { return int64_t(points_.size()); }
   double total() const;
@@ -39,6 +53,11 @@ class CellSums {
   void merge(const CellSums& other);
 
  private:
+  void spread(int64_t i, int64_t j, double weight) {
+    const double each = weight / double(j - i + 1);
+    steps_[size_t(i)] += each;
+    steps_[size_t(j) + 1] -= each;
+  }
   double moment_ = 0;
   std::vector<double> points_;
   std::vector<double> steps_;
@@ -75,7 +94,15 @@ class LogHistogram {
  public:
   void add(double x, double weight) { sums_.add(cell(x), x, weight); }
   void ramp(double from, double to, double weight) {
-    sums_.ramp(cell(from), cell(to), from, to, weight);
+    const int64_t i = cell(from);
+    const int64_t j = cell(to);
+    // Cells of one octave are equally wide, those of the next twice as wide.
+    if (i >> kBitsPerOctave == j >> kBitsPerOctave) {
+      sums_.ramp(i, j, from, to, weight);
+    } else {
+      sums_.ramp(i, j, from, to, weight, edge,
+                 [](int64_t k) { return ((k >> kBitsPerOctave) + 1) << kBitsPerOctave; });
+    }
   }
   double total() const { return sums_.total(); }
   double mean() const { return sums_.mean(); }

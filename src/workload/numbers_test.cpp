@@ -90,5 +90,20 @@ TEST(Histogram, ARampIsTheSumOfItsPoints) {
   EXPECT_NEAR(ramp.mean(), points.mean(), 1e-9);
 }
 
+// Cells of an octave are twice as wide as those of the octave before: a ramp through several of
+// them is as even as its points.
+TEST(Histogram, ARampThroughOctavesIsTheSumOfItsPoints) {
+  LogHistogram ramp;
+  LogHistogram points;
+  ramp.ramp(3, 19, 1600);
+  for (int i = 0; i < 1600; ++i) points.add(3 + (i + 0.5) / 100, 1);
+  for (const double p : {0.05, 0.25, 0.5, 0.8, 0.95}) {
+    EXPECT_NEAR(ramp.quantile(p), 3 + 16 * p, 0.008 * (3 + 16 * p));
+    EXPECT_NEAR(ramp.quantile(p), points.quantile(p), 0.008 * points.quantile(p));
+  }
+  EXPECT_NEAR(ramp.total(), points.total(), 1e-9);
+  EXPECT_NEAR(ramp.mean(), points.mean(), 1e-9);
+}
+
 }  // namespace
 }  // namespace vramwise::workload

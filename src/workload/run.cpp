@@ -130,7 +130,13 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
     return run.uncertainty() > setup.precision &&
            run.totals.requests + requests <= setup.most_requests;
   };
+  const Limits& limits = setup.limits;
   for (int64_t r = 0; r < replications || goes_on(); ++r) {
+    // Runs of a search may each be too short for the engine to look up.
+    if (limits.keep_going != nullptr && !limits.keep_going(limits.context, 0)) {
+      run.stopped = true;
+      break;
+    }
     std::vector<Meter> meters(size_t(servers), meter());
     TRY_ASSIGN(const Totals totals, run_once(setup, arrivals, requests, uint64_t(r), meters));
     Meter& one = meters[0];

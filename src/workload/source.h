@@ -111,7 +111,8 @@ struct Totals {
 // When to stop early. Nothing here reads a clock: the host decides in `keep_going`.
 struct Limits {
   int64_t moves = std::numeric_limits<int64_t>::max();
-  // Called every few thousand moves with the requests that have left; false stops the run.
+  // Called at the start and every few thousand moves, with the requests that have left; false stops
+  // the run.
   bool (*keep_going)(void* context, int64_t requests_left) = nullptr;
   void* context = nullptr;
 };

@@ -10,7 +10,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 
-from accuracy import bounds, cases, figures, llamacpp, serving  # noqa: E402
+from accuracy import bounds, cases, figures, llamacpp, serving, workload  # noqa: E402
 from accuracy.planner import Planner  # noqa: E402
 
 
@@ -73,7 +73,7 @@ class Measured(unittest.TestCase):
     def test_nothing_got_worse(self):
         planner = Planner(os.environ.get("VRAMWISE", os.path.join(ROOT, "build/release/bin/vramwise")))
         rows = cases.load_measured()
-        suites = {**serving.suites(planner, rows), **llamacpp.suites(planner, rows)}
+        suites = {**serving.suites(planner, rows), **llamacpp.suites(planner, rows), **workload.suites(planner)}
         broken = bounds.broken([result for run in suites.values() for result in run()])
         self.assertFalse(broken, "\n".join(["", *broken]))
 

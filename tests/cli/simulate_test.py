@@ -88,6 +88,21 @@ class Simulate(unittest.TestCase):
         self.assertIn("had not come to one", block["answer"])
         self.assertNotIn("slo", block)
 
+    def test_an_interrupted_search_answers(self):
+        for of in ("rate", "users"):
+            process = subprocess.Popen([BINARY, "max", *SERVED, "--lengths", "chat", "--ttft", "1s", "--requests", "50000000", "--of", of,
+                                        "--tpot", "1s", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.5 if of == "rate" else 0.02)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+            # A search that is over sooner than it can be interrupted is whole.
+            if process.returncode == 130:
+                block = json.loads(out)["max"]
+                self.assertTrue(block["stopped"])
+                self.assertIn("Stopped early", block["answer"])
+            else:
+                self.assertEqual((of, process.returncode), ("users", 0))
+
     def test_unknown_names_are_named(self):
         self.assertIn("chat", run("simulate", *SERVED, "--lengths", "chta", check=4).stderr)
         self.assertIn("rate", run("simulate", *SERVED, "--lengths", "chat", "--rate", "fast", check=3).stderr)

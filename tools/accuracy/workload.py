@@ -208,7 +208,7 @@ def calibration(planner):
             name = next((n for n, low, high in ranges if low <= users <= high), None)
             if name is None:
                 continue
-            asks.append({"ask": "simulate", "count": max(400, 20 * users), "scheduler": {"blocks": 1_000_000, "max_sequences": 256, "batch_tokens": 2048},
+            asks.append({"ask": "simulate", "count": 200 * users, "scheduler": {"blocks": 1_000_000, "max_sequences": 256, "batch_tokens": 2048},
                          "step_time": {"measured": measured},
                          "workload": {"lengths": {"kind": "fixed", "prompt": measured["prompt"], "output": measured["output"]},
                                       "arrivals": {"kind": "closed", "users": users}}})
