@@ -148,7 +148,9 @@ TEST(Decimal, ShortestTextOfRandomNumbers) {
   };
   for (int i = 0; i < 20'000; ++i) {
     const auto any = std::bit_cast<double>(next());
-    if (std::isfinite(any)) EXPECT_EQ(shortest_text(any), standard_text(any));
+    if (std::isfinite(any)) {
+      EXPECT_EQ(shortest_text(any), standard_text(any));
+    }
     // As answers hold them: quotients and a few decimals.
     const double quotient = double(next() % 1'000'000'007) / double(1 + next() % 65'537);
     EXPECT_EQ(shortest_text(quotient), standard_text(quotient));

@@ -39,7 +39,8 @@ Anchors::Anchors(std::vector<std::string_view> words)
     ends[block(words_[w].data() + window_ - 2)].push_back(int(w));
   }
   for (size_t b = 0; b < kBlocks; ++b) {
-    sort_stable(ends[b], [&](int a, int b) { return words_[size_t(a)].size() > words_[size_t(b)].size(); });
+    sort_stable(ends[b],
+                [&](int a, int b) { return words_[size_t(a)].size() > words_[size_t(b)].size(); });
     for (const int w : ends[b]) candidates_.push_back({head_of(words_[size_t(w)].data()), w});
     from_[b + 1] = uint32_t(candidates_.size());
   }

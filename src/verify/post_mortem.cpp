@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/sort.h"
 #include "base/text.h"
 
 namespace vramwise::verify {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "plan/calibration.h"
 #include "plan/lever_trial.h"
@@ -98,7 +99,7 @@ class Search {
     if (!died_) return;
     trial_.emplace(start_, *died_);
     run(start_, *died_, {});
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) {
+    sort_stable(found_, [](const auto& a, const auto& b) {
       return a.ids.size() != b.ids.size() ? a.ids.size() < b.ids.size() : a.order < b.order;
     });
   }
@@ -108,8 +109,7 @@ class Search {
  private:
   void run(const plan::Resolved& now, const engines::Assessment& at, const plan::Changes& before) {
     std::vector<LeverCandidate> candidates = now.engine->levers(now.question(), at);
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const auto& a, const auto& b) { return a.order < b.order; });
+    sort_stable(candidates, [](const auto& a, const auto& b) { return a.order < b.order; });
     std::vector<std::pair<plan::Changes, plan::Trial::Outcome>> open;
     for (const LeverCandidate& c : candidates) {
       if (!c.gpu.empty() || c.devices > 0) continue;
@@ -308,8 +308,7 @@ Repair repair(const Log& log, const PostMortem& mortem, const plan::Resolved& st
     add(ChangeKind::neighbours, std::move(lever));
   }
   if (died->smallest) add(ChangeKind::cards, on_other_cards(*died->smallest));
-  std::stable_sort(out.changes.begin(), out.changes.end(),
-                   [](const auto& a, const auto& b) { return a.kind < b.kind; });
+  sort_stable(out.changes, [](const auto& a, const auto& b) { return a.kind < b.kind; });
   if (out.changes.empty()) {
     out.none_because = "no option, format of the weights or usual card that was tried is enough";
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/sort.h"
 
 namespace vramwise::engines::ollama {
 namespace {
@@ -79,8 +80,7 @@ Layout lay_out(const LayoutQuestion& q, const std::vector<int64_t>& graphs) {
   // The GPU with most free memory first.
   std::vector<size_t> order(q.gpus.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return q.gpus[a].free > q.gpus[b].free; });
+  sort_stable(order, [&](size_t a, size_t b) { return q.gpus[a].free > q.gpus[b].free; });
   std::vector<Room> room;
   size_t last_used = 0;
   for (const size_t g : order) {

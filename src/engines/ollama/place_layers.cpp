@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "engines/llamacpp/extras.h"
@@ -218,7 +219,7 @@ void Placer::place_by_estimate() {
   std::vector<size_t> as_counted(q_.hardware->devices.size());
   std::iota(as_counted.begin(), as_counted.end(), size_t{0});
   std::vector<size_t> by_room = as_counted;
-  std::stable_sort(by_room.begin(), by_room.end(), [&](size_t a, size_t b) {
+  sort_stable(by_room, [&](size_t a, size_t b) {
     return q_.hardware->devices[a].free() > q_.hardware->devices[b].free();
   });
   const int64_t wanted = requested_ < 0 ? all : requested_;
