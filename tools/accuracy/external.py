@@ -49,6 +49,15 @@ RELEASED = [
     ("2026-08-01", "0.26.0"), ("2026-08-20", "0.27.0"), ("2026-09-01", "0.28.0"),
 ]
 
+# SGLang, the same. A log of a change's own branch is of the release that has the change.
+RELEASED_SGLANG = [
+    ("2024-12-04", "0.4.0"), ("2025-03-13", "0.4.4"), ("2025-04-07", "0.4.5"), ("2025-04-27", "0.4.6"),
+    ("2025-06-10", "0.4.7"), ("2025-07-05", "0.4.9"), ("2025-08-13", "0.5.0"), ("2025-09-11", "0.5.2"),
+    ("2025-10-06", "0.5.3"), ("2025-10-26", "0.5.4"), ("2025-12-02", "0.5.6"), ("2026-01-23", "0.5.8"),
+    ("2026-06-01", "0.5.12"),
+]
+WITH_CHANGE = {"s029": "0.5.4"}
+
 # What the figures are called there -> in our schema. Units are GiB whatever the name says: the
 # engines print GiB as GB.
 MEASURED = {
@@ -124,8 +133,11 @@ def version(case):
     at_least = match and stated[match.end():].strip() == "+" and case.get("date")
     if match and not at_least and not re.match(r"0\.1(\.|$)", match.group(0)):
         return match.group(0)
-    if case["engine"] == "vllm" and case.get("date"):
-        return [release for day, release in RELEASED if day <= case["date"]][-1]
+    if case.get("id") in WITH_CHANGE:
+        return WITH_CHANGE[case["id"]]
+    days = {"vllm": RELEASED, "sglang": RELEASED_SGLANG}.get(case["engine"])
+    if days and case.get("date"):
+        return ([release for day, release in days if day <= case["date"]] or [None])[-1]
     return None
 
 

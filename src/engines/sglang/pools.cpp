@@ -66,8 +66,10 @@ Cells cells_of(const Question& q, const Setup& s, const RankDraft& draft) {
         cells.longest_window = std::max(cells.longest_window, c.window);
         break;
       case LayerCache::Kind::state: cells.state += c.state_bytes; break;
-      case LayerCache::Kind::compressed:
-      case LayerCache::Kind::indexer: cells.full += c.token_bytes / c.tokens_per_entry; break;
+      case LayerCache::Kind::indexer:
+        if (!s.index_keys_counted) break;
+        [[fallthrough]];
+      case LayerCache::Kind::compressed: cells.full += c.token_bytes / c.tokens_per_entry; break;
       case LayerCache::Kind::cross: break;
       default:
         cells.full += c.token_bytes;
@@ -119,6 +121,8 @@ int64_t prefill_sizes(int64_t largest) {
 
 // Default of mem_fraction_static, rounded to three digits as SGLang does.
 double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
+  const double modal = s.multimodal ? s.multimodal_factor : 1;
+  if (s.fixed_fraction > 0) return s.fixed_fraction * modal;
   const int64_t chunk = s.chunk > 0 ? s.chunk : 16384;
   Bytes reserved = s.reserved_floor +
                    KiB(s.reserved_per_token_kib) * std::max<int64_t>(chunk, 2048) +
@@ -133,12 +137,10 @@ double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
   if (s.graph_batch > 0 && !s.multimodal) {
     reserved += latent ? MiB(s.latent_graph_mib) : MiB(s.prefill_graph_mib) * prefill_sizes(chunk);
   }
-  reserved = std::max(reserved, s.large_floor);
+  reserved = s.set_aside.count() > 0 ? s.set_aside : std::max(reserved, s.large_floor);
   const double share =
       double((smi_total - reserved).count()) / double(std::max<int64_t>(1, smi_total.count()));
-  double fraction = double(int64_t(share * 1000 + 0.5)) / 1000;
-  if (s.multimodal) fraction *= s.multimodal_factor;
-  return fraction;
+  return double(int64_t(share * 1000 + 0.5)) / 1000 * modal;
 }
 
 void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int64_t& window_tokens,
@@ -160,6 +162,15 @@ void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int
     window_tokens =
         r.cells.full > 0 ? int64_t(double(tokens) * s.window_ratio) / s.page * s.page : tokens;
   }
+}
+
+Bytes stored_matrices(const RankWeights& parts) {
+  Bytes sum;
+  for (const WeightItem item : {WeightItem::attention, WeightItem::recurrent,
+                                WeightItem::feed_forward, WeightItem::experts}) {
+    sum += parts.bytes[size_t(item)];
+  }
+  return sum;
 }
 
 // What was measured on this machine in place of the rules. What loading takes off the free memory
@@ -208,6 +219,8 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   r.weights.high += r.drafter.high - r.drafter.likely;
   r.before = s.before;
   r.leftovers = s.leftovers;
+  // The stored matrices are freed when Python collects them; until then both layouts may stand.
+  if (s.repacked) r.leftovers.high = std::max(r.leftovers.high, stored_matrices(r.parts));
   if (q.settings.calibration) {
     apply_measured(*q.settings.calibration, device.gpu.unified_memory, r);
   }

@@ -169,7 +169,20 @@ bool is_repacked(const weights::Weights& weights) {
       });
 }
 
+// Up to 0.5.3 the default depends on the number of ranks or on the card alone.
+void read_default_fraction(Facts& facts, const Circumstances& now, Setup& s) {
+  const json::Value& row = facts.row("default_fraction", now);
+  s.fixed_fraction = double(facts.integer(row, "per_mille")) / 1000;
+  if (row.find("kib") == nullptr) return;
+  s.set_aside = KiB(facts.integer(row, "kib")) +
+                KiB(facts.integer(row, "rank_kib")) * (s.tensor * s.pipeline);
+  if (s.data_attention) s.set_aside += KiB(facts.integer(row, "data_attention_kib"));
+  if (s.mtp || s.drafter) s.set_aside += KiB(facts.integer(row, "speculation_kib"));
+}
+
 void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
+  read_default_fraction(facts, now, s);
+  s.index_keys_counted = facts.flag("index_keys_counted");
   s.before = facts.mib(facts.row("before_weights", now));
   s.leftovers = facts.mib(facts.row("loader_leftovers", now));
   s.reserved_floor = MiB(facts.integer("reserved_mib"));
@@ -215,6 +228,10 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(read_limits(o, q, s));
   TRY(read_loading(o, q, s, notes));
   read_facts(facts, now, s);
+  // An explicit "awq" or "gptq" keeps the stored layout.
+  TRY_ASSIGN(const auto quantisation, o.string("quantization"));
+  const std::string kernel = quantisation ? to_lower(*quantisation) : std::string();
+  s.repacked = now.marlin && kernel != "awq" && kernel != "gptq";
   TRY(facts.check());
   if (q.detail == Detail::full) {
     TRY(warn_of_options(o, "sglang", "SGLang", notes));

@@ -41,6 +41,11 @@ struct Setup {
   // Facts of the version and the card
   ByteRange before;     // gone before the weights are loaded
   ByteRange leftovers;  // what loading leaves behind in the allocator
+  // Default of mem_fraction_static: a number, bytes set aside, or (both zero) by parts.
+  double fixed_fraction = 0;
+  Bytes set_aside;
+  bool index_keys_counted = true;  // the pool's size allows for an indexer's keys
+  bool repacked = false;           // group-quantised weights, laid out anew for Marlin kernels
   Bytes reserved_floor, large_floor;
   int64_t reserved_per_token_kib = 0, reserved_per_rank_mib = 0, graph_per_batch_mib = 0;
   int64_t latent_graph_mib = 0, prefill_graph_mib = 0;

@@ -26,6 +26,24 @@ TEST(SglangPools, DefaultFractionOfAnH100) {
                    0.819);
 }
 
+// By ranks alone in 0.4.4, by the card in 0.4.9: sglang server_args.py of both.
+TEST(SglangPools, DefaultFractionOfEarlierReleases) {
+  const Bytes total = MiB(81559) * 1000 / 1005;
+  const auto fraction = [&](std::string_view version, int ranks) {
+    const std::string options = R"({"tp_size":)" + std::to_string(ranks) + "}";
+    return planned(testing::ask({.config = testing::kLlama70b,
+                                 .count = ranks,
+                                 .total = total,
+                                 .version = version,
+                                 .options = options}))
+        .fraction;
+  };
+  EXPECT_DOUBLE_EQ(fraction("0.4.4", 1), 0.88);
+  EXPECT_DOUBLE_EQ(fraction("0.4.4", 4), 0.85);
+  EXPECT_DOUBLE_EQ(fraction("0.4.4", 8), 0.81);
+  EXPECT_DOUBLE_EQ(fraction("0.4.9", 4), 0.856);  // (81,559 - 11.5 x 1,024) / 81,559
+}
+
 TEST(SglangPools, CellsPerToken) {
   EXPECT_EQ(planned(testing::ask({.config = testing::kLlama8b})).cells.full, 131072);
   EXPECT_EQ(planned(testing::ask({.config = testing::kQwen30bA3b})).cells.full, 98304);

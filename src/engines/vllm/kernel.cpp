@@ -110,11 +110,11 @@ int64_t pages_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
   return pages;
 }
 
-namespace {
-
 Bytes asked_block(const VllmShape& s) {
   return s.asked_block_bytes.count() > 0 ? s.asked_block_bytes : s.block_bytes;
 }
+
+namespace {
 
 int64_t longest_in_pages(const VllmShape& s, int64_t pages, int64_t limit, int64_t batch_tokens) {
   int64_t low = 0, high = limit;

@@ -131,7 +131,8 @@ VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
 int64_t graph_count(const VllmShape& shape, const VllmPoint& point);
 // Pages of all groups that one request of `tokens` tokens takes.
 int64_t pages_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
-// What the start-up check asks for such a request.
+// Bytes of a block in the start-up check, and what the check asks for such a request.
+Bytes asked_block(const VllmShape& shape);
 Bytes need_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
 // Longest request whose pages fit in `available`, at most `limit` tokens.
 int64_t longest_request(const VllmShape& shape, Bytes available, int64_t limit,

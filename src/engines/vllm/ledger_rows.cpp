@@ -22,7 +22,7 @@ class Rows {
   void ngrams(Ledger& ledger) const;
   void activations(Ledger& ledger) const;
   void runtime(Ledger& ledger) const;
-  void pool(Ledger& ledger, int64_t blocks, std::string_view item) const;
+  void pool(Ledger& ledger, int64_t blocks, Bytes block, std::string_view item) const;
   void graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item) const;
 
  private:
@@ -177,8 +177,7 @@ void Rows::graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item)
   ledger.add(std::move(r));
 }
 
-void Rows::pool(Ledger& ledger, int64_t blocks, std::string_view item) const {
-  const Bytes block = d_.stage->shape.block_bytes;
+void Rows::pool(Ledger& ledger, int64_t blocks, Bytes block, std::string_view item) const {
   LedgerRow r = row(Component::kv_cache, item, ByteRange::exactly(block * blocks), Basis::derived);
   r.source = kCacheUtils;
   r.formula = {"blocks x block_bytes",
@@ -199,7 +198,8 @@ void fill_ledgers(const Question& question, const Build& build, const Budget& bu
     const bool charged = d.stage->shape.graphs_charged;
     rows.weights(out.reserve);
     rows.ngrams(out.reserve);
-    rows.pool(out.reserve, budget.blocks, "cache pool");
+    const Bytes block = d.stage->shape.block_bytes;
+    rows.pool(out.reserve, budget.blocks, block, "cache pool");
     rows.activations(out.reserve);
     rows.runtime(out.reserve);
     if (charged) rows.graphs(out.reserve, d.graphs, "CUDA graphs (estimate)");
@@ -207,7 +207,10 @@ void fill_ledgers(const Question& question, const Build& build, const Budget& bu
     const int64_t pages = pages_of(d.stage->shape, demand.tokens, build.decided.batch_tokens);
     rows.weights(out.need);
     rows.ngrams(out.need);
-    rows.pool(out.need, saturating_multiply(pages, demand.requests), "cache of the sequences");
+    // Without a workload the question is the start's own: what its check asks for.
+    rows.pool(out.need, saturating_multiply(pages, demand.requests),
+              question.workload.given() ? block : asked_block(d.stage->shape),
+              "cache of the sequences");
     rows.activations(out.need);
     rows.runtime(out.need);
     rows.graphs(out.need, d.graphs_taken, "CUDA graphs");
@@ -215,7 +218,7 @@ void fill_ledgers(const Question& question, const Build& build, const Budget& bu
     if (question.detail != Detail::full) continue;
     rows.weights(out.peak);
     rows.ngrams(out.peak);
-    rows.pool(out.peak, budget.blocks, "cache pool");
+    rows.pool(out.peak, budget.blocks, block, "cache pool");
     rows.activations(out.peak);
     rows.runtime(out.peak);
     rows.graphs(out.peak, d.graphs_taken, "CUDA graphs");
