@@ -240,11 +240,28 @@ void assume_imatrix(ModelRef& model, std::string_view ref) {
   model.weights.insert(0, "i1-");
 }
 
+// Files of a publisher who stopped when the mixture Q2_K was about to shrink.
+// Source: ggml-org/llama.cpp llama.cpp at 328b83de2 (19 December 2023), get_k_quant_type;
+// huggingface.co/TheBloke (last files of January 2024).
+void assume_rules_of_2023(ModelRef& model, std::string_view ref) {
+  constexpr std::string_view kPublisher = "thebloke/";
+  if (!starts_with(to_lower(ref), kPublisher)) return;
+  if (model.weights != "Q2_K" && model.weights != "Q3_K_M") return;
+  model.notes.assume("rules_of_2023",
+                     "TheBloke's files are made by llama-quantize of 2023, whose " + model.weights +
+                         " has other types.",
+                     "ggml-org/llama.cpp, llama.cpp of December 2023");
+  model.weights.insert(0, "2023-");
+}
+
 // Names of Ollama's library stand for a file of one type, usually Q4_K_M.
 void assume_ollama_type(ModelRef& model, std::string_view name) {
   if (name.find(':') == std::string_view::npos || !model.weights.empty()) return;
   if (!model.quantization_config.is_null()) return;  // gpt-oss keeps its own format
   model.weights = ends_with(name, "-qat") ? "Q4_0" : "Q4_K_M";
+  // Made in April 2025 by Ollama 0.6.5 to 0.6.8 itself, with attn_v in 16 bits.
+  // Source: ollama/ollama#10828 (types of its tensors), #10911 (18.81 GiB).
+  if (name == "qwen3:32b") model.weights = "ollama-Q4_K_M";
   model.notes.assume(
       "ollama_file",
       quoted(name) + " is taken as the usual file of Ollama's library, " + model.weights);
@@ -287,6 +304,7 @@ Result<ModelRef> resolve_model(std::string_view ref) {
   }
   assume_ollama_type(model, *name);
   assume_imatrix(model, as_asked);
+  assume_rules_of_2023(model, as_asked);
   return model;
 }
 

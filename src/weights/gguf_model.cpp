@@ -9,6 +9,7 @@
 #include "weights/gguf_quirks.h"
 #include "weights/latent_layout.h"
 #include "weights/matrix.h"
+#include "weights/mixtures.h"
 #include "weights/quantize_rules.h"
 
 namespace vramwise::weights {
@@ -160,12 +161,30 @@ const Widened* widened(std::string_view name) {
   return nullptr;
 }
 
-// "i1-IQ4_XS": made with an importance matrix, as mradermacher names such files.
-constexpr std::string_view kWithMatrix = "i1-";
+// What a mixture's name begins with where it was not made by llama-quantize of today alone.
+// "i1-IQ4_XS": with an importance matrix, as mradermacher names such files. "2023-Q2_K": by
+// llama-quantize before 11 January 2024. "ollama-Q4_K_M": by Ollama 0.6.5 to 0.6.8, whose
+// llama-quantize took every name with "v." for a tower's: attn_v stayed in 16 bits.
+// Source: ollama/ollama llama/llama.cpp/src/llama-quant.cpp at v0.6.6; ollama/ollama#10828 prints
+// 64 F16 matrices of qwen3:32b.
+enum class Maker { today, with_matrix, of_2023, by_ollama };
+struct MadeBy {
+  std::string_view prefix;
+  Maker maker;
+};
+constexpr MadeBy kMadeBy[] = {
+    {"i1-", Maker::with_matrix}, {"2023-", Maker::of_2023}, {"ollama-", Maker::by_ollama}};
 
-std::string_view without_matrix(std::string_view name) {
-  if (starts_with(to_lower(name), kWithMatrix)) name.remove_prefix(kWithMatrix.size());
-  return name;
+MadeBy maker_of(std::string_view name) {
+  const std::string lower = to_lower(name);
+  for (const MadeBy& m : kMadeBy) {
+    if (starts_with(lower, m.prefix)) return m;
+  }
+  return {"", Maker::today};
+}
+
+std::string_view without_maker(std::string_view name) {
+  return name.substr(maker_of(name).prefix.size());
 }
 
 // F32, F16 and BF16 files have no mixture: what the converter forces to F32 stays so.
@@ -219,12 +238,53 @@ Error unknown_file_type(std::string_view name) {
   return std::move(error).at("weights");
 }
 
+// `gguf` as converted.
+Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::string_view file_type,
+                            const QuantizeOptions& options) {
+  QuantizeOptions wanted = options;
+  const MadeBy made = maker_of(file_type);
+  std::string_view mixture = file_type.substr(made.prefix.size());
+  std::string_view label;
+  wanted.imatrix = wanted.imatrix || made.maker == Maker::with_matrix;
+  if (const Widened* w = widened(mixture)) {
+    mixture = w->mixture;
+    label = w->name;
+    if (wanted.output_tensor_type.empty()) wanted.output_tensor_type = "Q8_0";
+    if (wanted.token_embedding_type.empty()) wanted.token_embedding_type = "Q8_0";
+  }
+  const std::optional<FileType> type = file_type_from_name(mixture);
+  if (!type) return fail(unknown_file_type(file_type));
+  const bool packed = experts_are_mxfp4(model);
+  if (packed) expand_experts(gguf, *type);
+  if (const auto converted = converted_to(*type, wanted)) {
+    for (GgufTensor& tensor : gguf.tensors) {
+      const bool expands = packed && tensor.type == GgmlType::MXFP4;
+      if (tensor.type == GgmlType::F16 || expands) tensor.type = *converted;
+    }
+    gguf.file_type = std::string(info(*type).name);
+    return gguf;
+  }
+  MixtureFacts facts = mixture_facts(model, gguf);
+  facts.of_2023 = made.maker == Maker::of_2023;
+  facts.keeps_values = made.maker == Maker::by_ollama;
+  TRY(apply_mixture(gguf, *type, facts, wanted));
+  gguf.file_type = std::string(made.prefix);
+  gguf.file_type += label.empty() ? info(*type).name : label;
+  if (!label.empty()) {
+    gguf.notes.assume("gguf_widened",
+                      std::string(label) + " is taken as " + std::string(mixture) +
+                          " with embeddings and head in Q8_0, as its publishers describe it.",
+                      "huggingface.co/bartowski");
+  }
+  return gguf;
+}
+
 }  // namespace
 
 std::span<const std::string_view> gguf_file_types() { return kNames; }
 
 bool is_gguf_file_type(std::string_view name) {
-  name = without_matrix(name);
+  name = without_maker(name);
   return file_type_from_name(name).has_value() || widened(name) != nullptr;
 }
 
@@ -244,40 +304,15 @@ Result<GgufModel> quantize(const model::Model& model, std::string_view file_type
 
 Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
                            const QuantizeOptions& options, KvB kv_b) {
-  QuantizeOptions wanted = options;
-  std::string_view mixture = without_matrix(file_type);
-  std::string_view label;
-  const bool by_name = mixture.size() < file_type.size();
-  wanted.imatrix = wanted.imatrix || by_name;
-  if (const Widened* w = widened(mixture)) {
-    mixture = w->mixture;
-    label = w->name;
-    if (wanted.output_tensor_type.empty()) wanted.output_tensor_type = "Q8_0";
-    if (wanted.token_embedding_type.empty()) wanted.token_embedding_type = "Q8_0";
-  }
-  const std::optional<FileType> type = file_type_from_name(mixture);
-  if (!type) return fail(unknown_file_type(file_type));
+  if (!is_gguf_file_type(file_type)) return fail(unknown_file_type(file_type));
   TRY_ASSIGN(GgufModel gguf, gguf_tensors(model, kv_b));
-  const bool packed = experts_are_mxfp4(model);
-  if (packed) expand_experts(gguf, *type);
-  if (const auto converted = converted_to(*type, wanted)) {
-    for (GgufTensor& tensor : gguf.tensors) {
-      const bool expands = packed && tensor.type == GgmlType::MXFP4;
-      if (tensor.type == GgmlType::F16 || expands) tensor.type = *converted;
-    }
-    gguf.file_type = std::string(info(*type).name);
-    return gguf;
-  }
-  TRY(apply_mixture(gguf, *type, mixture_facts(model, gguf), wanted));
-  gguf.file_type = by_name ? std::string(kWithMatrix) : std::string();
-  gguf.file_type += label.empty() ? info(*type).name : label;
-  if (!label.empty()) {
-    gguf.notes.assume("gguf_widened",
-                      std::string(label) + " is taken as " + std::string(mixture) +
-                          " with embeddings and head in Q8_0, as its publishers describe it.",
-                      "huggingface.co/bartowski");
-  }
-  return gguf;
+  return quantised(model, std::move(gguf), file_type, options);
+}
+
+Result<GgufModel> quantize(const model::Model& model, const GgufModel& converted,
+                           std::string_view file_type, const QuantizeOptions& options) {
+  if (!is_gguf_file_type(file_type)) return fail(unknown_file_type(file_type));
+  return quantised(model, converted, file_type, options);
 }
 
 }  // namespace vramwise::weights

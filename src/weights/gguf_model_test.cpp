@@ -181,6 +181,29 @@ TEST(Gguf, ImatrixChangesThreeRules) {
   EXPECT_FALSE(is_gguf_file_type("i1-"));
 }
 
+TEST(Gguf, OtherMakersByName) {
+  const model::Model m = llama(kLlama70b);
+  const auto type = [&](const char* mixture, const char* name) {
+    return quantize(m, mixture)->find(name)->type;
+  };
+  // A "70B" keeps its own rule for values; the other matrices are those of 2023.
+  EXPECT_EQ(quantize(m, "2023-q2_k")->file_type, "2023-Q2_K");
+  const model::Model small = llama(kTiny, 4);
+  const auto of = [&](const char* mixture, const char* name) {
+    return quantize(small, mixture)->find(name)->type;
+  };
+  EXPECT_EQ(of("Q2_K", "blk.0.ffn_up.weight"), GgmlType::Q2_K);
+  EXPECT_EQ(of("2023-Q2_K", "blk.0.ffn_up.weight"), GgmlType::Q3_K);
+  EXPECT_EQ(of("2023-Q2_K", "blk.0.attn_q.weight"), GgmlType::Q2_K);
+  EXPECT_EQ(of("2023-Q3_K_M", "blk.1.ffn_down.weight"), GgmlType::Q5_K);
+  EXPECT_EQ(of("2023-Q3_K_M", "blk.2.ffn_down.weight"), GgmlType::Q4_K);
+  EXPECT_EQ(of("2023-Q4_K_M", "blk.0.attn_v.weight"), of("Q4_K_M", "blk.0.attn_v.weight"));
+  // Ollama's took attn_v for a part of a tower.
+  EXPECT_EQ(type("ollama-Q4_K_M", "blk.0.attn_v.weight"), GgmlType::F16);
+  EXPECT_EQ(type("ollama-Q4_K_M", "blk.0.attn_k.weight"), GgmlType::Q4_K);
+  EXPECT_EQ(type("ollama-Q4_K_M", "blk.0.ffn_down.weight"), GgmlType::Q6_K);
+}
+
 TEST(Gguf, ImatrixFilesAsPublished) {
   model::Model m = llama(kLlama70b);
   m.gguf.rope_freqs = true;

@@ -27,6 +27,13 @@ bool use_more_bits(int64_t i, int64_t n) {
 
 }  // namespace
 
+std::string_view name_in_layer(std::string_view name) {
+  constexpr std::string_view kLayer = "blk.";
+  if (!starts_with(name, kLayer)) return name;
+  const size_t dot = name.find('.', kLayer.size());
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
 // First match of substrings, in the quantiser's order. attn_qkv and attn_kv_b are treated as
 // values.
 Category category_of(std::string_view name) {
@@ -48,15 +55,42 @@ Category category_of(std::string_view name) {
       {"ffn_gate", Category::gate},
       {"ffn_down", Category::down},
   };
+  // Nearly every name begins with its kind once the layer is taken off.
+  const std::string_view stem = name_in_layer(name);
+  for (const auto& p : kParts) {
+    if (starts_with(stem, p.part)) return p.category;
+  }
   for (const auto& p : kParts) {
     if (contains(name, p.part)) return p.category;
   }
   return Category::other;
 }
 
+// Q2_K kept attention's queries and keys only in 2 bits, and the first two layers were raised where
+// the first sixteenth is now. Source: ggml-org/llama.cpp at 328b83de2 (19 December 2023),
+// llama.cpp, get_k_quant_type.
+std::optional<GgmlType> Mixture::type_of_2023(Category category, std::string_view name) {
+  const bool two_bits = file_type_ == F::Q2_K;
+  if (!two_bits && file_type_ != F::Q3_K_M) return std::nullopt;
+  if (facts_.falcon || facts_.experts == 8 || facts_.is_70b) return std::nullopt;
+  switch (category) {
+    case Category::value_like:
+      if (contains(name, "attn_qkv")) return two_bits ? G::Q2_K : G::Q4_K;
+      return two_bits ? G::Q3_K : value_++ < 2 ? G::Q5_K : G::Q4_K;
+    case Category::down: return two_bits ? G::Q3_K : down_++ < 2 ? G::Q5_K : G::Q4_K;
+    case Category::attention_output: return two_bits ? G::Q3_K : G::Q4_K;
+    case Category::gate:
+    case Category::up: return G::Q3_K;
+    default: return std::nullopt;
+  }
+}
+
 GgmlType Mixture::type_of(const GgufTensor& t) {
   const G plain = info(file_type_).plain;
   const Category category = category_of(t.name);
+  if (facts_.of_2023) {
+    if (const auto older = type_of_2023(category, t.name)) return *older;
+  }
   if (category == Category::output || (!has_output_ && category == Category::embedding)) {
     return output_type(t, plain);
   }

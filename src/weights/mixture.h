@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "weights/file_types.h"
@@ -17,6 +18,8 @@ struct MixtureFacts {
   int64_t queries_per_kv = 0;  // of layer 0; 0 when it has no KV heads
   bool is_70b = false;
   bool falcon = false;
+  bool of_2023 = false;       // llama-quantize before 11 January 2024
+  bool keeps_values = false;  // Ollama 0.6.5 to 0.6.8: names with "v." stay as converted
 };
 
 // What the quantiser takes a tensor for, by its name.
@@ -34,6 +37,9 @@ enum class Category {
 };
 Category category_of(std::string_view name);
 
+// "attn_q.weight" of "blk.3.attn_q.weight"; other names as they are.
+std::string_view name_in_layer(std::string_view name);
+
 class Mixture {
  public:
   // `values`: value-like tensors in the file.
@@ -49,6 +55,7 @@ class Mixture {
   GgmlType type_of(const GgufTensor& tensor);
 
  private:
+  std::optional<GgmlType> type_of_2023(Category category, std::string_view name);
   int64_t position(const GgufTensor& tensor, int64_t counted) const;
   bool more(int64_t i) const;
   bool first_eighth(int64_t i) const { return i < facts_.layers / 8; }

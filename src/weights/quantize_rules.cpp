@@ -178,6 +178,12 @@ bool never_quantised(std::string_view name, const std::array<int64_t, 4>& extent
       "first.weight", "w0.weight", "w1.weight",       "w2.weight",       "v0.weight",
       "v1.weight",    "v2.weight", "a0.weight",       "a1.weight",       "a2.weight",
       "g1.weight",    "g2.weight", "decay_w1.weight", "decay_w2.weight", "lerp_fused.weight"};
+  // Matrices of attention and feed-forward, nearly all of a file: few of the parts can be theirs.
+  const std::string_view stem = name_in_layer(name);
+  if (starts_with(stem, "ffn_") || starts_with(stem, "attn_")) {
+    return ends_with(stem, "_norm.weight") || starts_with(stem, "ffn_gate_inp.weight") ||
+           starts_with(stem, "ffn_gate_tid2eid.weight") || starts_with(stem, "attn_rel_b.weight");
+  }
   for (const std::string_view part : kParts) {
     if (contains(name, part)) return true;
   }
@@ -204,6 +210,7 @@ Result<void> apply_mixture(GgufModel& gguf, FileType file_type, const MixtureFac
   bool wants_imatrix = false;
   for (GgufTensor* t : visiting_order(gguf)) {
     if (never_quantised(t->name, t->extent)) continue;
+    if (facts.keeps_values && contains(t->name, "v.")) continue;
     GgmlType type = plain;
     if (const auto named = overrides.named(t->name, has_output)) {
       type = *named;

@@ -217,7 +217,9 @@ def log_options(row):
     offloaded = re.match(r"(\d+)/\d+", str(row["observed"].get("offloaded_layers") or ""))
     if offloaded:
         found["n_gpu_layers"] = int(offloaded.group(1))
-    elif any(re.match(DEVICE, b) for b in row["observed"].get("model_buffer_mib") or {}) or row["observed"].get("failed_device"):
+    elif row["observed"].get("failed_device") or any(
+            re.match(DEVICE, b) for kind in ("model_buffer_mib", "kv_buffer_mib")
+            for b in row["observed"].get(kind) or {}):
         found.setdefault("n_gpu_layers", 999)  # it holds layers, so old builds were told to
     return found
 
@@ -318,11 +320,14 @@ def file_sizes(path, causes):
         if row["model"] not in FILES or not STANDARD.match(row["quant"]):
             continue
         size, unit = row["size"], {"bytes": "B"}.get(row["unit"], row["unit"])
-        # bartowski's files are made with an importance matrix, which moves types of some mixtures.
-        matrix = "i1-" if "bartowski)" in row["model"] else ""
+        # bartowski's files are made with an importance matrix, which moves types of some mixtures; TheBloke's by
+        # the quantiser of 2023; Qwen3-32B's of this list by Ollama's own.
+        made = "i1-" if "bartowski)" in row["model"] else "2023-" if "(TheBloke)" in row["model"] else ""
+        if row["source"] == "ollama/ollama#10911":
+            made = "ollama-"
         printed = size if unit == "B" else f"{size!r} {unit}"
         case = Case("file_size", "llama.cpp", None,
-                   {"model": {"ref": FILES[row["model"]]}, "weights": matrix + row["quant"].upper(),
+                   {"model": {"ref": FILES[row["model"]]}, "weights": made + row["quant"].upper(),
                     "engine": {"name": "llama.cpp", "options": {"ctx_size": 4096}},
                     "hardware": {"gpu": "none", "count": 1}},
                    {"file": printed}, source=row["source"], model=row["model"],

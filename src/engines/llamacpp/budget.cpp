@@ -17,6 +17,13 @@ bool has_delta(const Shape& shape) {
   });
 }
 
+// Patterns are not compared: settings with any are never the same.
+bool same_placement(const PlacementSettings& a, const PlacementSettings& b) {
+  return a.overrides.empty() && b.overrides.empty() && a.n_gpu_layers == b.n_gpu_layers &&
+         a.split == b.split && a.tensor_split == b.tensor_split && a.main_gpu == b.main_gpu &&
+         a.cpu_moe_layers == b.cpu_moe_layers && a.repack == b.repack && a.mmap == b.mmap;
+}
+
 }  // namespace
 
 int64_t Budget::draft_total(size_t device) const {
@@ -54,10 +61,10 @@ ComputePlan Budgeter::plan_of(Graphs graphs, const GraphInput& input,
   const bool as_built = std::all_of(backends_.begin(), backends_.end(),
                                     [](const auto& b) { return b.order == NodeOrder::as_built; });
   if (graphs == Graphs::folded && as_built && input.settings.kv_offload &&
-      folded_.fold(input, kRounds)) {
+      folded_.fold(input, kRounds, placement_number_)) {
     ComputePlan plan = planner_.plan(folded_.input(), backends_, schedule);
-    if (folded_.fold(input, kRounds + 1) &&
-        planner_.plan(folded_.input(), backends_, schedule).bytes == plan.bytes) {
+    if (one_more_.fold(input, kRounds + 1, placement_number_) &&
+        planner_.plan(one_more_.input(), backends_, schedule).bytes == plan.bytes) {
       plan.nodes = plan.splits = 0;
       return plan;
     }
@@ -149,7 +156,13 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   const size_t count = backends_.size();
   const std::vector<double>& shares =
       placement.tensor_split.empty() ? free_shares_ : placement.tensor_split;
-  b.placement = place(shape_, gguf_, placement, shares, backends_, rules_);
+  // Searches over contexts ask for one placement again and again.
+  if (placement_number_ == 0 || !same_placement(placement, placed_as_)) {
+    placed_ = place(shape_, gguf_, placement, shares, backends_, rules_);
+    placed_as_ = placement;
+    ++placement_number_;
+  }
+  b.placement = placed_;
   b.model = b.placement.model_bytes;
   b.size = context_size(shape_, context, rules_);
 

@@ -74,7 +74,11 @@ class Budgeter {
   std::string backends_key_;
   std::vector<double> free_shares_;
   ComputePlanner planner_;
-  FoldedModel folded_;
+  FoldedModel folded_, one_more_;  // the second with one round of layers more
+  // The last placement, how it was asked for, and its number among those of this machine.
+  Placement placed_;
+  PlacementSettings placed_as_;
+  size_t placement_number_ = 0;
 };
 
 }  // namespace vramwise::engines::llamacpp

@@ -32,10 +32,16 @@ bool same_weights(const GraphInput& in, size_t a, size_t b) {
 
 bool alike(const GraphInput& in, size_t a, size_t b) {
   if (in.layer_device[a] != in.layer_device[b]) return false;
-  LayerShape moved = in.shape->layers[b];
-  const LayerShape& l = in.shape->layers[a];
-  if (moved.cache_of >= 0 && l.cache_of >= 0) moved.cache_of = l.cache_of;
-  return moved == l && same_weights(in, a, b);
+  const LayerShape& x = in.shape->layers[a];
+  const LayerShape& y = in.shape->layers[b];
+  if (x.cache_of >= 0 && y.cache_of >= 0 && x.cache_of != y.cache_of) {
+    LayerShape moved = y;
+    moved.cache_of = x.cache_of;
+    if (moved != x) return false;
+  } else if (x != y) {
+    return false;
+  }
+  return same_weights(in, a, b);
 }
 
 // A number for each kind of trunk layer.
@@ -52,9 +58,24 @@ std::vector<size_t> kinds_of(const GraphInput& in, size_t layers) {
 
 }  // namespace
 
-bool FoldedModel::fold(const GraphInput& whole, size_t rounds) {
+bool FoldedModel::fold(const GraphInput& whole, size_t rounds, size_t placement) {
+  if (whole.settings.draft_head) return false;
+  if (placement == 0 || placement != placement_ || rounds != rounds_) {
+    folds_ = fold_anew(whole, rounds);
+    placement_ = placement;
+    rounds_ = rounds;
+  }
+  if (!folds_) return false;
+  input_ = whole;
+  input_.shape = &shape_;
+  input_.weights = &weights_;
+  input_.layer_device = layer_device_;
+  return true;
+}
+
+bool FoldedModel::fold_anew(const GraphInput& whole, size_t rounds) {
   const Shape& shape = *whole.shape;
-  if (whole.settings.draft_head || !stands_alone(shape)) return false;
+  if (!stands_alone(shape)) return false;
   const size_t layers = size_t(std::max<int64_t>(0, shape.trunk_layers));
   const std::vector<size_t> kinds = kinds_of(whole, layers);
   std::vector<size_t> kept;
@@ -109,10 +130,6 @@ void FoldedModel::keep(const GraphInput& whole, const std::vector<size_t>& kept)
     shape_.layers.push_back(shape.layers[from]);
     if (shape_.layers.back().cache_of >= 0) shape_.layers.back().cache_of = to;
   }
-  input_ = whole;
-  input_.shape = &shape_;
-  input_.weights = &weights_;
-  input_.layer_device = layer_device_;
 }
 
 }  // namespace vramwise::engines::llamacpp

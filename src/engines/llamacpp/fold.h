@@ -17,15 +17,20 @@ namespace vramwise::engines::llamacpp {
 class FoldedModel {
  public:
   // Leaves so many rounds of every pattern. False, and nothing to ask for, when that leaves no
-  // layer out, or where layers use each other's tensors.
-  bool fold(const GraphInput& whole, size_t rounds);
+  // layer out, or where layers use each other's tensors. Calls with the same `placement` lay the
+  // same layers of one model on the same devices, so that what was left before is left again; 0:
+  // nothing is known of it.
+  bool fold(const GraphInput& whole, size_t rounds, size_t placement = 0);
 
   // The same question about the folded model. Valid until the next fold().
   const GraphInput& input() const { return input_; }
 
  private:
+  bool fold_anew(const GraphInput& whole, size_t rounds);
   void keep(const GraphInput& whole, const std::vector<size_t>& kept);
 
+  size_t placement_ = 0, rounds_ = 0;
+  bool folds_ = false;
   Shape shape_;
   WeightTable weights_;
   std::vector<int16_t> layer_device_;

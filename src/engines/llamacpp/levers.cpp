@@ -6,6 +6,7 @@
 #include "engines/llamacpp/capacity.h"
 #include "engines/llamacpp/graph/families.h"
 #include "engines/llamacpp/plan_state.h"
+#include "weights/mixtures.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -179,10 +180,12 @@ class Finder {
         {"IQ4_XS", "some loss of quality"},     {"Q3_K_M", "a visible loss of quality"},
         {"Q2_K", "a large loss of quality"}};
     const Bytes now = s_.file->gguf.tensor_bytes();
+    const auto converted = vramwise::weights::gguf_tensors(*q_.model);
+    if (!converted) return;
     int shown = 0;
     for (const Step& step : kSteps) {
       if (shown == 3) return;
-      auto lighter = vramwise::weights::quantize(*q_.model, step.format);
+      auto lighter = vramwise::weights::quantize(*q_.model, *converted, step.format);
       if (!lighter || lighter->tensor_bytes() * 100 > now * 97) continue;
       LeverCandidate& c =
           add("weights", kWeights + shown, "use weights in " + std::string(step.format),
