@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -13,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "api/verify.h"
 #include "host/calibration_store.h"
 
 namespace vramwise::cli {
@@ -71,12 +71,40 @@ int VerifyCommand::run(const std::string& line) {
     std::cout << json::dump(*request, 2) << "\n";
     return 0;
   }
-  const auto answer = read_log(*request);
-  if (!answer) return show_error(answer.error(), output_);
-  const int status = show(*answer, output_, false);
-  if (!save_ || answer->find("error") != nullptr) return status;
-  const int saved = save(*answer);
+  auto session = read_log();
+  if (!session) return show_error(session.error(), output_);
+  json::Value answer = session->answer(*request);
+  if (json::Value better = answer_with_its_model(*session, answer); !better.is_null()) {
+    answer = std::move(better);
+  }
+  const int status = show(answer, output_, false);
+  if (!save_ || answer.find("error") != nullptr) return status;
+  const int saved = save(answer);
   return saved != 0 ? saved : status;
+}
+
+json::Value VerifyCommand::answer_with_its_model(api::LogSession& session,
+                                                 const json::Value& answer) {
+  const json::Value* verify = answer.find("verify");
+  const json::Value* lacking = verify == nullptr ? nullptr : verify->find("lacking");
+  const json::Value* model = verify == nullptr ? nullptr : verify->find("model");
+  if (lacking == nullptr || model == nullptr || !question_.model.empty()) return {};
+  const auto& parts = lacking->as_array();
+  const auto is_model = [](const json::Value& part) { return part == json::Value("model"); };
+  if (std::none_of(parts.begin(), parts.end(), is_model)) return {};
+  const std::string& name = model->as_string();
+  struct stat info{};
+  const bool folder = name.starts_with('/');
+  if (folder ? ::stat((name + "/config.json").c_str(), &info) != 0
+             : std::count(name.begin(), name.end(), '/') != 1) {
+    return {};
+  }
+  Question again = question_;
+  again.model = folder ? name : "hf:" + name;
+  const auto request = build_request(again);
+  if (!request) return {};
+  json::Value better = session.answer(*request);
+  return better.find("error") == nullptr ? std::move(better) : json::Value();
 }
 
 int VerifyCommand::save(const json::Value& answer) const {
@@ -105,7 +133,7 @@ int VerifyCommand::save(const json::Value& answer) const {
   return 0;
 }
 
-Result<json::Value> VerifyCommand::read_log(const json::Value& request) const {
+Result<api::LogSession> VerifyCommand::read_log() const {
   const bool standard = log_ == "-";
   File file(standard ? STDIN_FILENO : ::open(log_.c_str(), O_RDONLY | O_CLOEXEC), !standard);
   if (file.fd() < 0) return fail(unreadable(log_));
@@ -139,7 +167,7 @@ Result<json::Value> VerifyCommand::read_log(const json::Value& request) const {
     std::this_thread::sleep_for(kPoll);
   }
   if (follow_) sigaction(SIGINT, &before, nullptr);
-  return session.answer(request);
+  return session;
 }
 
 }  // namespace vramwise::cli

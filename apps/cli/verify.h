@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/verify.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
 #include "base/result.h"
@@ -24,7 +25,10 @@ class VerifyCommand {
 
  private:
   int save(const json::Value& answer) const;
-  Result<json::Value> read_log(const json::Value& request) const;
+  Result<api::LogSession> read_log() const;
+  // The log's own model from where it names it: a folder of this machine, or the hub. Null where
+  // the answer lacks no model, or it cannot be had.
+  json::Value answer_with_its_model(api::LogSession& session, const json::Value& answer);
 
   CLI::App* command_ = nullptr;
   Output& output_;

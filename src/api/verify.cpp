@@ -202,10 +202,14 @@ std::string sentence(const verify::Log& log, const verify::Reconciliation* r,
   std::string text;
   if (r == nullptr) {
     text = "read " + format_grouped(int64_t(log.readings.size())) + " values";
-    if (!lacking.empty()) {
-      text +=
-          "; nothing to set beside them: the log does not name the " + join(lacking, " and the ");
+    std::vector<std::string> why;
+    for (const std::string& part : lacking) {
+      const bool named = part == "model" && !log.config.model.empty();
+      why.push_back(named ? "the catalog does not know its model '" +
+                                log.config.model.substr(0, 120) + "'"
+                          : "the log does not name the " + part);
     }
+    if (!why.empty()) text += "; nothing to set beside them: " + join(why, " and ");
     return text;
   }
   size_t exact = 0, within = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engines/torch_blocks.h"
 #include "engines/weight_roles.h"
 
 namespace vramwise::engines {
@@ -16,6 +17,35 @@ using weights::SchemeKind;
 
 bool is_down(Role role) { return role == Role::expert_down || role == Role::expert_down_bias; }
 
+// Bits of one packed weight; scales and zero points are tensors of their own.
+int64_t code_bits(const Scheme& s, int64_t plain_bytes) {
+  switch (s.kind) {
+    case SchemeKind::plain: return 8 * plain_bytes;
+    case SchemeKind::fp8_tensor:
+    case SchemeKind::fp8_channel:
+    case SchemeKind::fp8_block:
+    case SchemeKind::int8_channel:
+    case SchemeKind::mxfp8:
+    case SchemeKind::bnb_int8: return 8;
+    case SchemeKind::gptq:
+    case SchemeKind::wna16:
+    case SchemeKind::mlx_affine: return s.bits;
+    case SchemeKind::awq:
+    case SchemeKind::w4a8_fp8:
+    case SchemeKind::nvfp4:
+    case SchemeKind::mxfp4:
+    case SchemeKind::bnb_nf4: return 4;
+  }
+  return 0;
+}
+
+// The gate and up projections of all experts of a layer are one parameter.
+constexpr size_t kExpertsIn = size_t(Merge::shared_gate_up) + 1;
+// Gated delta layers whose checkpoint stores qkv and z apart load them into one in_proj_qkvz.
+// Source: vllm model_executor/models/qwen3_5.py.
+constexpr size_t kDeltaIn = kExpertsIn + 1;
+static_assert(kDeltaIn < ParameterBlocks::kGroups);
+
 class Loader {
  public:
   Loader(const model::Model& model, const RankLayout& layout, const LoadRules& rules)
@@ -24,6 +54,7 @@ class Loader {
   void add(const Tensor& t, const Scheme& stored);
   void finish() {
     for (Pending& p : pending_) flush(p);
+    put(WeightItem::blocks, blocks_.finish());
   }
   RankWeights& result() { return result_; }
 
@@ -39,6 +70,18 @@ class Loader {
   void flush(Pending& p) {
     if (p.scheme != nullptr) put(p.item, matrix(*p.scheme, p.in, p.out, rules_.kernel));
     p.scheme = nullptr;
+  }
+  // The block of one [out, in] matrix, or of all that are merged with it.
+  void allocate(const Scheme& scheme, int64_t in, int64_t out, int64_t copies, size_t group,
+                int32_t layer) {
+    if (!rules_.whole_blocks) return;
+    const int64_t bits = code_bits(scheme, element_bytes(scheme));
+    const Bytes bytes(saturating_multiply(saturating_multiply(in, out), bits) / 8);
+    if (group == 0 || layer < 0) {
+      blocks_.add(bytes, copies);
+    } else {
+      blocks_.add_part(group, layer, bytes * copies);
+    }
   }
   Bytes matrix(const Scheme& scheme, int64_t in, int64_t out, Kernel kernel) const {
     if (scheme.kind == SchemeKind::nvfp4 && rules_.second_scales) {
@@ -61,6 +104,7 @@ class Loader {
   }
   const model::Layer* layer_of(const Tensor& t) const;
   const model::AttentionBlock* attention_of(const Tensor& t) const;
+  size_t block_group(const Tensor& t) const;
   bool gated_experts(const Tensor& t) const;
   bool on_this_stage(const Tensor& t) const;
   void add_expert(const Tensor& t, const Scheme& scheme);
@@ -71,6 +115,7 @@ class Loader {
   const RankLayout& layout_;
   const LoadRules& rules_;
   std::array<Pending, 5> pending_;
+  ParameterBlocks blocks_;
   RankWeights result_;
 };
 
@@ -90,6 +135,18 @@ const model::AttentionBlock* Loader::attention_of(const Tensor& t) const {
     if (const auto* block = std::get_if<model::AttentionBlock>(&mixer)) return block;
   }
   return nullptr;
+}
+
+// Tensors of the same group and layer end up in one parameter; 0: each in its own.
+size_t Loader::block_group(const Tensor& t) const {
+  if (t.copies != 1) return 0;
+  const model::Layer* layer = t.role == Role::recurrent_in ? layer_of(t) : nullptr;
+  for (size_t i = 0; layer != nullptr && i < layer->mixers.size(); ++i) {
+    const auto* block = std::get_if<model::RecurrentBlock>(&layer->mixers[i]);
+    if (block != nullptr && std::holds_alternative<model::GatedDeltaState>(block->state))
+      return kDeltaIn;
+  }
+  return size_t(merge_of(t.role));
 }
 
 bool Loader::gated_experts(const Tensor& t) const {
@@ -170,6 +227,11 @@ void Loader::add_expert(const Tensor& t, const Scheme& scheme) {
   }
   const WeightItem item = t.part == Part::mtp ? WeightItem::mtp : WeightItem::experts;
   put(item, matrix(scheme, in, out, rules_.expert_kernel) * here);
+  if (down) {
+    allocate(scheme, in, out * here, 1, 0, t.layer);
+  } else {
+    allocate(scheme, in, out, here, kExpertsIn, t.layer);
+  }
 }
 
 // A adapts the inputs, B the outputs, one pair per slot.
@@ -212,6 +274,7 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
       put(item, Bytes(rows) * plain_bytes(t));
     } else {
       put(item, matrix(scheme, t.shape[1], rows, rules_.kernel));
+      allocate(scheme, t.shape[1], rows, 1, 0, t.layer);
     }
     return;
   }
@@ -271,6 +334,7 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
     for (int64_t i = 0; i < t.copies; ++i) add_adapter(in, out);
   }
   const Merge merge = merge_of(t.role);
+  allocate(scheme, in, out, t.copies, block_group(t), t.layer);
   if (merge != Merge::none && t.copies == 1 && t.layer >= 0 && scheme.kind != SchemeKind::plain) {
     Pending& p = pending_[size_t(merge)];
     if (p.scheme != nullptr && (p.layer != t.layer || !(*p.scheme == scheme) || p.in != in))
@@ -355,6 +419,7 @@ std::string_view to_string(WeightItem item) {
     case WeightItem::absorbed: return "absorbed latent projections";
     case WeightItem::rotary: return "rotary tables";
     case WeightItem::lora: return "adapter slots";
+    case WeightItem::blocks: return "rounding of the allocator";
     case WeightItem::drafter: return "drafter";
   }
   return "";

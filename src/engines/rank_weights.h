@@ -53,6 +53,7 @@ struct LoadRules {
   bool value_copies = true;     // K and V matrices where a layer shares its cache or its K
   bool second_scales = false;   // NVFP4 block scales stay beside their swizzled copy
   int64_t lora_slots = 0, lora_rank = 0;
+  bool whole_blocks = false;  // count what the allocator's blocks hold beyond the tensors
   friend bool operator==(const LoadRules&, const LoadRules&) = default;
 };
 
@@ -71,6 +72,7 @@ enum class WeightItem {
   absorbed,
   rotary,
   lora,
+  blocks,   // what blocks of the allocator hold beyond their tensors (torch_blocks.h)
   drafter,  // a separate draft model or head; put there by the engine
 };
 inline constexpr size_t kWeightItems = size_t(WeightItem::drafter) + 1;

@@ -159,8 +159,10 @@ std::string verify_text(const Value& answer, const Style& style) {
   for (const Value& part : member(verify, "lacking").as_array()) {
     const std::string name = safe(part.as_string());
     out += "\n" +
-           wrap(name == "model" ? "Name the model: vramwise verify LOG MODEL"
-                                : "Name the card: vramwise verify LOG --gpu ID",
+           wrap(name != "model" ? "Name the card: vramwise verify LOG --gpu ID"
+                : member(verify, "model").is_string()
+                    ? "Name the model it is made of, or its config.json: vramwise verify LOG MODEL"
+                    : "Name the model: vramwise verify LOG MODEL",
                 style.width, 2) +
            "\n";
   }

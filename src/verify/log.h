@@ -53,6 +53,7 @@ struct LogConfig {
   std::string path;  // the model file, where it is one
   engines::Options options;
   bool whole_options = false;  // the engine printed its own configuration
+  bool wsl = false;            // under Windows' subsystem for Linux
 };
 
 struct Log {

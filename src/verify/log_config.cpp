@@ -217,6 +217,22 @@ void complete_ollama(const Log& log, LogConfig& config) {
   }
 }
 
+// "NVIDIA_H100_80GB_HBM3.json']" of a file of tuned kernels, "NVIDIA L4 (UUID: GPU-…)" of a list.
+std::string card_name(std::string_view printed) {
+  printed = printed.substr(0, std::min(printed.find(".json"), printed.find(" (UUID")));
+  return replace_all(std::string(trim(printed)), "_", " ");
+}
+
+// The kernels of the experts decide how much their weights are padded. What was asked for stands.
+void read_moe_backend(const std::vector<Capture>& captures, LogConfig& config) {
+  const Capture* backend = capture(captures, "moe_backend");
+  if (backend == nullptr || config.options.has("kernel_config.moe_backend")) return;
+  const std::string name = to_lower(backend->text);
+  for (const std::string_view known : {"marlin", "triton"}) {
+    if (name == known) set_once(config, "moe_backend", Value(known));
+  }
+}
+
 void complete_vllm(const Log& log, LogConfig& config) {
   for (const auto& [field, option] : {std::pair{"max_model_len", "max_model_len"},
                                       std::pair{"max_num_batched_tokens", "max_num_batched_tokens"},
@@ -289,6 +305,11 @@ void ConfigReader::line(std::string_view id, std::string_view text,
     last_arguments_ = std::string(text.substr(0, engines::launch::kMaxPaste));
     if (dump) read_arguments(text, tables_, config);
     if (!dump) read_namespace(text, tables_, config);
+  }
+  if (id == "vllm_moe_backend") read_moe_backend(captures, config);
+  if (id == "wsl") config.wsl = true;
+  if (id == "card_of_kernels" || (id == "card_of_list" && config.gpu.empty())) {
+    if (const Capture* card = capture(captures, "card")) config.gpu = card_name(card->text);
   }
   if (ends_with(id, "_version")) {
     if (const Capture* v = capture(captures, "version")) config.version = std::string(v->text);

@@ -177,5 +177,42 @@ TEST(LogReader, DecoysSayNothing) {
   EXPECT_TRUE(log.failures.empty());
 }
 
+TEST(LogReader, TheCardByItsKernelsOrAList) {
+  struct Case {
+    std::string_view text, card;
+  };
+  for (const Case& c : {
+           Case{"WARNING Using default MoE config at '/x/E=128,N=768,device_name=NVIDIA_H200.json'",
+                "NVIDIA H200"},
+           Case{"config file for E=257,N=256,device_name=NVIDIA_H100_80GB_HBM3,dtype=fp8_w8a8",
+                "NVIDIA H100 80GB HBM3"},
+           Case{"GPU 0: NVIDIA GB300 (UUID: GPU-b02f9abe)\nGPU 1: NVIDIA L4", "NVIDIA GB300"},
+           // What the kernels are looked up by is the card in use, whatever a list begins with.
+           Case{"GPU 0: NVIDIA GeForce RTX 3060\nat E=8,device_name=NVIDIA_GeForce_RTX_3090.json",
+                "NVIDIA GeForce RTX 3090"},
+       }) {
+    LogReader reader;
+    reader.feed(c.text);
+    reader.finish();
+    EXPECT_EQ(reader.log().config.gpu, c.card) << c.text;
+  }
+}
+
+TEST(LogReader, TheBackendOfTheExpertsIsAnOptionUnlessGiven) {
+  const auto backend = [](std::string_view text) {
+    LogReader reader;
+    reader.feed(text);
+    reader.finish();
+    const json::Value* value = reader.log().config.options.find("moe_backend");
+    return value == nullptr ? std::string() : value->as_string();
+  };
+  EXPECT_EQ(backend("INFO [mxfp4.py:381] Using 'MARLIN' Mxfp4 MoE backend."), "marlin");
+  EXPECT_EQ(backend("INFO [mxfp4.py:166] Using Marlin backend"), "marlin");
+  EXPECT_EQ(backend("INFO Using 'FLASHINFER_TRTLLM' NvFp4 MoE backend out of"), "");
+  EXPECT_EQ(backend("INFO non-default args: {'model': 'a/b', 'moe_backend': 'triton'}\n"
+                    "INFO Using 'MARLIN' Mxfp4 MoE backend."),
+            "triton");
+}
+
 }  // namespace
 }  // namespace vramwise::verify

@@ -216,7 +216,8 @@ class Attributor {
     if (const Row* graphs = find(out_.rows, "graphs_estimated")) {
       left += graphs->difference;
       slack += tolerance(graphs->logged.rounding, graphs->logged.value);
-    } else if (const Reading* charged = log_.one("graphs_estimated")) {
+    } else if (const Reading* charged = log_.one("graphs_estimated");
+               charged != nullptr && log_.one("utilisation_with_graphs") == nullptr) {
       left += charged->last;
       slack += charged->rounding;
       add(Component::graphs, charged->last, charged->last > kWorthSaying,

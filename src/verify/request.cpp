@@ -34,6 +34,16 @@ Value& part(Value& object, std::string_view key) {
   return found != nullptr && found->is_object() ? *found : object.set(key, Value::object());
 }
 
+// "qwen-3" -> "qwen3": a dash before a digit is dropped.
+std::string without_digit_dashes(std::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool before_digit = i + 1 < name.size() && name[i + 1] >= '0' && name[i + 1] <= '9';
+    if (name[i] != '-' || !before_digit) out += name[i];
+  }
+  return out;
+}
+
 // Names the catalog may know it by.
 std::vector<std::string> model_names(const LogConfig& config) {
   std::vector<std::string> names;
@@ -50,12 +60,22 @@ std::vector<std::string> model_names(const LogConfig& config) {
     const std::string_view tail = path.substr(at + 8);
     add(replace_all(std::string(tail.substr(0, tail.find('/'))), "--", "/"));
   }
-  // The last one or two parts of a path.
+  // Kaggle: …/qwen-lm/qwen-3/transformers/8b/1 is owner, model, framework, variation, version.
+  if (const std::vector<std::string_view> parts = split(path, '/'); parts.size() >= 5) {
+    const auto from_end = [&](size_t n) { return std::string(parts[parts.size() - n]); };
+    if (from_end(3) == "transformers" || from_end(3) == "pytorch") {
+      add(from_end(2));
+      add(from_end(4) + "-" + from_end(2));
+      add(without_digit_dashes(from_end(4)) + "-" + from_end(2));
+    }
+  }
+  // The last one or two parts of a path; "--" stands for the slash where it is written into one.
   const size_t last = path.rfind('/');
   if (last != std::string_view::npos) {
     const size_t before = last == 0 ? std::string_view::npos : path.rfind('/', last - 1);
     if (before != std::string_view::npos) add(std::string(path.substr(before + 1)));
     add(std::string(path.substr(last + 1)));
+    add(replace_all(std::string(path.substr(last + 1)), "--", "/"));
   }
   return names;
 }
@@ -125,6 +145,22 @@ void set_gpu(const Log& log, Value& hardware, Notes& notes) {
   }
 }
 
+// Windows keeps nothing of the card back from its subsystem for Linux: a process sees what the
+// driver states (15.99 GiB of an RTX 4080, whose Linux total is less).
+// Source: start-up logs of vLLM under WSL, mrpid12org/imageworks nohup.out.
+void set_windows_total(const Log& log, Value& hardware, Notes& notes) {
+  const Value* id = hardware.find("gpu");
+  if (!log.config.wsl || id == nullptr || !id->is_string() ||
+      hardware.find("total_bytes") != nullptr || log.one("total") != nullptr) {
+    return;
+  }
+  const auto gpu = catalog::find_gpu(id->as_string());
+  if (!gpu || gpu->driver_total.count() == 0) return;
+  hardware.set("total_bytes", gpu->driver_total.count());
+  notes.assume("wsl_total", "the server ran under WSL, which shows the whole " +
+                                format_bytes(gpu->driver_total) + " of the card");
+}
+
 // Devices that hold a part of the model, by buffer names; hosts end in _Host or are the CPU.
 int64_t devices_with_buffers(const Log& log) {
   std::vector<std::string> names;
@@ -184,6 +220,7 @@ LogRequest request_of(const Log& log, const Value& given) {
 
   if (hardware.find("devices") == nullptr) {
     set_gpu(log, hardware, out.notes);
+    set_windows_total(log, hardware, out.notes);
     if (const Reading* total = log.one("total");
         total != nullptr && hardware.find("total_bytes") == nullptr && total->last > 0) {
       hardware.set("total_bytes", int64_t(total->last));

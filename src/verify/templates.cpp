@@ -42,6 +42,12 @@ constexpr std::array kCommon = {
     Template{"in event_loop_normal", kFrame, P::serve, "around"},
     Template{"in event_loop_overlap", kFrame, P::serve, "around"},
 
+    // The card: files of tuned kernels are named after it (vLLM, SGLang); collect_env and
+    // `nvidia-smi -L` list the cards, of which the first counts.
+    Template{"device_name={card:w}", Tells::config, P::start, "card_of_kernels"},
+    Template{"GPU 0: {card:r}", Tells::config, P::start, "card_of_list"},
+    Template{"WSL is detected", Tells::config, P::start, "wsl"},
+
     Template{"out of memory. Tried to allocate {tried:size}. GPU {device_index:n} has a total "
              "[capacity|capacty] of {total:size} of which {free:size} is free."
              "({:t}Including non-PyTorch memory, this process has {process:size} memory in use.)?"

@@ -26,6 +26,10 @@ constexpr std::array kRows = {
     Template{"Auto-fit max_model_len: reduced from {:n} to {fitted_max_model_len:n}"},
     Template{"Checkpoint size: {checkpoint:size}. Available RAM: {ram_available:size}", kValues,
              P::load, "", "0.19", ""},
+    Template{"Using '{moe_backend:w}' {:w} MoE backend", kConfig, P::load, "vllm_moe_backend",
+             "0.19", ""},
+    Template{"mxfp4.py:{:n}\\] Using {moe_backend:w} backend", kConfig, P::load, "vllm_moe_backend",
+             "0.11", "0.18"},
     Template{"Total CPU offloaded parameters: {cpu_offload:size}"},
     Template{"Starting to load model ", kValues, P::load},
 
@@ -73,6 +77,10 @@ constexpr std::array kRows = {
              "--gpu-memory-utilization={utilisation_without_graphs:x} without CUDA graph memory "
              "profiling",
              kValues, P::profile, "", "0.21", "", true},
+    // The estimate that was printed is not charged.
+    Template{"In v0.19, CUDA graph memory profiling will be enabled by default{:t}"
+             "--gpu-memory-utilization from {utilisation:x} to {utilisation_with_graphs:x}",
+             kValues, P::profile, "", "0.17", "0.20", true},
     Template{"In v0.19, CUDA graph memory profiling will be enabled by default", Tells::decoy},
     Template{"Explicitly set \\({cache_given:gib}/{:x}\\) GiB for KV cache on node"},
 

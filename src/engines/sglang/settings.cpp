@@ -81,6 +81,12 @@ Result<bool> read_cache(const Options& o, const Question& q, Facts& facts, const
   if (state) s.state = dtype_from_name(*state).value_or(DType::float32);
   std::string name = to_lower(cache.value_or("auto"));
   const json::Value& sparse = facts.row("sparse_latent", now);
+  // What ModelOpt wrote into the checkpoint. Source: sglang model_executor/model_runner.py,
+  // configure_kv_cache_dtype: of that only FP8 counts.
+  if (name == "auto" && q.weights->recipe &&
+      starts_with(to_lower(q.weights->recipe->kv_cache_dtype), "fp8")) {
+    name = "fp8_e4m3";
+  }
   if (name == "auto" && kinds.latent && kinds.sparse && sparse.find("fp8") != nullptr)
     name = "fp8_e4m3";
   s.cache_dtype = name == "auto" ? std::string(to_string(s.plain)) : name;

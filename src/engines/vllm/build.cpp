@@ -58,6 +58,7 @@ LoadRules load_rules(const Question& q, const Given& given, const Decided& decid
   rules.nvfp4_experts = profile.nvfp4_padding;
   rules.lora_slots = given.lora_slots;
   rules.lora_rank = given.lora_rank;
+  rules.whole_blocks = !given.expandable_segments;
   if (profile.marlin_fp8) rules.kernel = rules.expert_kernel = weights::Kernel::marlin;
   if (given.marlin) rules.expert_kernel = weights::Kernel::marlin;
   if (profile.gptq_without_marlin || given.quantization == "gptq") {
@@ -176,6 +177,7 @@ void fill_overheads(const Question& q, const Given& given, const Profile& profil
   shape.graph_floor = profile.graph_floor;
   shape.graph_sizes_step = profile.graph_sizes_step;
   shape.graph_largest = given.largest_capture.value_or(profile.graph_largest);
+  shape.graph_largest_given = given.largest_capture.has_value();
   shape.speculative_tokens = given.speculation == Speculation::none ? 0 : given.speculative_tokens;
   const std::string mode = to_lower(given.graph_mode);
   shape.piecewise_graphs = mode != "full_decode_only" && mode != "full";

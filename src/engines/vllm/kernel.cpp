@@ -29,6 +29,7 @@ int64_t sizes_up_to(int64_t n, int64_t step) {
 
 int64_t largest_capture(const VllmShape& shape, const VllmPoint& point) {
   if (shape.listed_largest > 0) return std::min(shape.listed_largest, point.batch_tokens);
+  if (shape.graph_largest_given) return std::min(shape.graph_largest, point.batch_tokens);
   const int64_t decode = saturating_multiply(point.max_seqs, (1 + shape.speculative_tokens) * 2);
   return std::min({decode, shape.graph_largest, point.batch_tokens});
 }

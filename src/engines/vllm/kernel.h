@@ -83,6 +83,7 @@ struct VllmShape {
   bool piecewise_graphs = true;  // beside the FULL ones
   int64_t graph_sizes_step = 16;
   int64_t graph_largest = 512;
+  bool graph_largest_given = false;  // asked for: not bounded by the sequences
   int64_t speculative_tokens = 0;
   int64_t listed_sizes = 0;  // capture sizes given one by one; 0 = derived
   int64_t listed_largest = 0;

@@ -283,6 +283,9 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
   for (const auto& [name, value] : env) {
     if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
     if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
+    if (name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF") {
+      g.expandable_segments = contains(to_lower(value), "expandable_segments:true");
+    }
     if (name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN") g.allow_long = is_on(value);
     if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
       g.grouped_chunks = is_on(value);

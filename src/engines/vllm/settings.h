@@ -61,7 +61,8 @@ struct Given {
   std::optional<bool> first_engine;
   std::string_view entry = "server";  // what starts the engine: Circumstances::entry
   std::optional<bool> estimate_graphs;
-  bool allow_long = false;  // VLLM_ALLOW_LONG_MAX_MODEL_LEN
+  bool expandable_segments = false;  // of PyTorch's allocator: blocks are cut to 512 bytes
+  bool allow_long = false;           // VLLM_ALLOW_LONG_MAX_MODEL_LEN
   bool grouped_chunks = false;
   bool marlin = false;
   bool deep_gemm_experts = false;

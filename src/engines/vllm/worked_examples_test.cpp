@@ -63,7 +63,8 @@ TEST(VllmWorkedExamples, Llama70bOnFourRanks) {
                            .options = R"({"tensor_parallel_size":4})"});
   const Build b = built(asked);
   const VllmTotals t = totals(b, kH100, 629145600, 536870912);
-  EXPECT_EQ(t.weights.count(), 35312386048);
+  EXPECT_EQ(t.weights.count(),
+            35312386048 + 2 * 1048576);  // embedding and head: blocks of 502 for 501 MiB
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 16384 * 80);
   EXPECT_EQ(Bytes(39707055883) / b.stages[0].shape.block_bytes, 30294);
   EXPECT_EQ(pool_figure(b.stages[0].shape, 30294, 131072, 8192), 484704);
@@ -73,8 +74,8 @@ TEST(VllmWorkedExamples, Qwen30bA3b) {
   const Asked asked = ask({.config = testing::kQwen30bA3b, .total = kH100, .version = "0.22.0"});
   const Build b = built(asked);
   const VllmTotals t = totals(b, kH100, 157286400, 536870912);
-  EXPECT_EQ(t.weights.count(), 61074731008);
-  EXPECT_EQ(t.activations.experts.count(), 536870912);  // two workspaces of the routed rows
+  EXPECT_EQ(t.weights.count(), 61074731008 + 2 * 524288);  // the same, of 594 for 593.5 MiB
+  EXPECT_EQ(t.activations.experts.count(), 536870912);     // two workspaces of the routed rows
   EXPECT_EQ(t.activations.peak.count(), 2756968448 + 132 * 4 * int64_t{151936} + 33554432);
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 32768 * 48);
   EXPECT_EQ(Bytes(13731718923) / b.stages[0].shape.block_bytes, 8730);
@@ -91,7 +92,8 @@ TEST(VllmWorkedExamples, DeepSeekV3OnEightRanks) {
   const Build b = built(asked);
   const VllmTotals t = totals(b, kH200, 0, 0);
   EXPECT_EQ(t.requested.count(), 138110797087);
-  EXPECT_EQ(t.weights.count(), 85437926432);
+  EXPECT_EQ(t.weights.count(),
+            85437926432 + 2359296);  // tensors, and what their blocks hold beyond them
   EXPECT_EQ(t.activations.experts.count(), 2811232256);  // DeepGEMM's rows, aligned per expert
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), 18432 * 61);
   EXPECT_EQ(Bytes(45680900351) / b.stages[0].shape.block_bytes, 40628);
