@@ -29,6 +29,7 @@ Value read_block(const verify::Log& log) {
   block.set("lines", log.lines);
   block.set("matched", log.matched);
   if (log.truncated) block.set("truncated", true);
+  if (log.starts > 1) block.set("starts", log.starts);
   return block;
 }
 

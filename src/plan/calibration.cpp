@@ -77,9 +77,11 @@ class Term {
     high_ = runs_ == 0 ? shift : std::max(high_, shift);
     ++runs_;
   }
-  // Memory shared with the host differs by gigabytes from boot to boot: one run there says nothing.
+  // Memory shared with the host differs by gigabytes from boot to boot. What one run shows there is
+  // as much that boot as that machine: half of it is taken for the machine's, and the bar stays.
   std::optional<engines::MeasuredTerm> get(bool unified) const {
-    if (runs_ == 0 || (unified && runs_ < 2)) return std::nullopt;
+    if (runs_ == 0) return std::nullopt;
+    if (unified && runs_ < 2) return engines::MeasuredTerm{Bytes(sum_ / 2), Bytes(), runs_};
     return engines::MeasuredTerm{Bytes(sum_ / runs_), Bytes(saturating_subtract(high_, low_)),
                                  runs_};
   }

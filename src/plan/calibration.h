@@ -6,7 +6,8 @@
 //             "graphs":{…}},"source":"run.log"}
 //
 // A term applies where what it depends on is the same: the weights to the same model in the same
-// format, activations besides to the same batch limits, memory outside of torch to the family.
+// format, activations besides to the same batch limits, memory outside of torch to the family. A
+// run without options is of the very start that is planned: it applies whatever is changed.
 #pragma once
 
 #include "base/result.h"

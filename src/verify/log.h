@@ -60,9 +60,12 @@ struct Log {
   LogConfig config;
   std::vector<Reading> readings;
   std::vector<Failure> failures;
-  Phase phase = Phase::start;  // the furthest that was reached
-  bool serving = false;        // it said that it is ready
-  int64_t lines = 0, bytes = 0, matched = 0;
+  Phase phase = Phase::start;                 // the furthest that was reached
+  bool serving = false;                       // it said that it is ready
+  int64_t lines = 0, bytes = 0, matched = 0;  // of the whole text
+  // Starts of a server in the text, of which this is the last that came up or died (or the only
+  // one).
+  int64_t starts = 1;
   bool truncated = false;  // more distinct readings than are kept
 
   // All ranks' readings of a field; with `device` only that one's.

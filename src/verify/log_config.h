@@ -17,6 +17,9 @@ class ConfigReader {
   void line(std::string_view id, std::string_view text, const std::vector<Capture>& captures,
             LogConfig& config);
 
+  // The configuration begins anew.
+  void forget() { last_arguments_.clear(); }
+
  private:
   // A server that is started again and again prints the same arguments each time.
   std::string last_arguments_;

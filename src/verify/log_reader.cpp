@@ -1,8 +1,10 @@
 #include "verify/log_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "base/text.h"
@@ -102,8 +104,19 @@ Reading reading_of(const Capture& c) {
 
 }  // namespace
 
+// The first lines of a program, which print its version or its arguments. What llama.cpp prints
+// under Ollama is a part of Ollama's own start.
+bool begins_process(std::string_view id, const Log& log) {
+  constexpr std::array<std::string_view, 6> kFirst = {"vllm_version",   "vllm_args",
+                                                      "vllm_namespace", "sglang_args",
+                                                      "trtllm_version", "ollama_version"};
+  if (id == "llamacpp_build") return log.config.engine != "ollama";
+  return std::find(kFirst.begin(), kFirst.end(), id) != kFirst.end();
+}
+
 struct LogReader::State {
   Log log;
+  std::optional<Log> ended;   // the start before it, which came up or died
   std::string pending;        // a line that is not complete yet
   bool skipping = false;      // the rest of a line longer than kMaxLine
   int64_t counted_lines = 0;  // line breaks before the text in hand
@@ -123,6 +136,8 @@ struct LogReader::State {
   size_t joining_failures = 0;  // failures before it: what it replaces
   size_t joining_best = 0;      // captures of the fullest match so far
 
+  bool has_ended() const { return log.serving || !log.failures.empty(); }
+  void next_start();
   void block(std::string_view text);
   void record(std::string_view raw, int64_t number);
   void go_on(std::string_view raw);
@@ -131,6 +146,18 @@ struct LogReader::State {
   void keep(const Capture& c, const std::string& device, const std::string& rank, const Row& row,
             int64_t number);
 };
+
+// Another process begins: what the last one printed says nothing about it.
+void LogReader::State::next_start() {
+  Log next;
+  next.bytes = log.bytes;
+  next.matched = log.matched;
+  next.starts = log.starts + 1;
+  ended = std::move(log);
+  log = std::move(next);
+  traced = traced_around = Phase::start;
+  expected = 0;
+}
 
 // Complete lines.
 void LogReader::State::block(std::string_view text) {
@@ -345,6 +372,10 @@ void LogReader::State::take(const Row& row, std::string_view clean, size_t at, i
     return;
   }
   if (t.tells == Tells::config) {
+    if (has_ended() && begins_process(t.id, log)) {
+      next_start();
+      config_reader.forget();
+    }
     if (log.config.engine.empty() || row.engine == "ollama") {
       log.config.engine = std::string(row.engine);
     }
@@ -407,6 +438,14 @@ void LogReader::finish() {
     s.block(s.pending);
     s.pending.clear();
   }
+  if (s.ended && !s.has_ended()) {
+    // Cut off while it was starting again: the one before tells how that ends.
+    s.ended->bytes = s.log.bytes;
+    s.ended->matched = s.log.matched;
+    s.ended->starts = s.log.starts;
+    s.log = std::move(*s.ended);
+  }
+  s.ended.reset();
   s.log.lines = s.counted_lines;
   derive_terms(s.log);
   complete_config(s.log, s.log.config);

@@ -215,4 +215,47 @@ TEST(LogReader, TheBackendOfTheExpertsIsAnOptionUnlessGiven) {
 }
 
 }  // namespace
+// A server that was started twice.
+constexpr std::string_view kFirst =
+    "INFO [utils.py:233] non-default args: {'model': 'org/first', 'max_model_len': 8192}\n"
+    "INFO [gpu_worker.py:298] Available KV cache memory: 3.00 GiB\n";
+constexpr std::string_view kDied = "ValueError: No available memory for the cache blocks.\n";
+constexpr std::string_view kSecond =
+    "INFO [api_server.py:1] vLLM API server version 0.11.0\n"
+    "INFO [utils.py:233] non-default args: {'model': 'org/second'}\n";
+constexpr std::string_view kCameUp = "INFO:     Application startup complete.\n";
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
+TEST(LogReader, TheLastOfSeveralStartsIsRead) {
+  const Log log = read_log(joined({kFirst, kDied, kSecond, kCameUp}));
+  EXPECT_EQ(log.starts, 2);
+  EXPECT_EQ(log.config.model, "org/second");
+  EXPECT_EQ(log.config.version, "0.11.0");
+  EXPECT_FALSE(log.config.options.has("max_model_len"));
+  EXPECT_TRUE(log.failures.empty());
+  EXPECT_EQ(log.one("available"), nullptr);
+  EXPECT_TRUE(log.serving);
+  EXPECT_EQ(log.lines, 6);
+}
+
+TEST(LogReader, AStartThatIsCutOffLeavesTheOneBeforeIt) {
+  const Log log = read_log(joined({kFirst, kDied, kSecond}));
+  EXPECT_EQ(log.starts, 2);
+  EXPECT_EQ(log.config.model, "org/first");
+  ASSERT_EQ(log.failures.size(), 1U);
+  EXPECT_EQ(log.failures.front().line, 3);
+  EXPECT_NE(log.one("available"), nullptr);
+}
+
+TEST(LogReader, WhatRanksPrintAgainIsTheSameStart) {
+  const Log log = read_log(joined({kFirst, kFirst, kSecond, kCameUp}));
+  EXPECT_EQ(log.starts, 1);
+  EXPECT_NE(log.one("available"), nullptr);
+}
+
 }  // namespace vramwise::verify

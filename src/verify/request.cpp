@@ -195,6 +195,11 @@ std::string backend_of(const Log& log) {
 
 LogRequest request_of(const Log& log, const Value& given) {
   LogRequest out;
+  if (log.starts > 1) {
+    out.notes.assume("last_start",
+                     "the log holds " + format_grouped(log.starts) +
+                         " starts of a server: the last that came up or died is read");
+  }
   Value& request = out.request;
   request = Value::object();
   for (const json::Member& m : given.as_object()) {

@@ -54,6 +54,7 @@ class Case:
     figures: frozenset | None = None  # the figures it says something about; None: all it has values for
     causes: dict = field(default_factory=dict)  # figure, or "*": why it is off
     exact: tuple = ()  # figures that were exact and have to stay so
+    other_code: bool = False  # of no release: shares its code with no other run
     place: str = ""  # file:line
 
     def serves(self, figure):
@@ -84,12 +85,17 @@ class Causes:
         for entry in self.entries:
             # "owner/repository path" and "owner/repository:path" are one source.
             same = entry["source"].replace(" ", ":") == case.source.replace(" ", ":") and entry["model"] == case.model
+            same = same and all(case.measured.get(k) == v for k, v in entry.get("measured", {}).items())
             if same and all(str(getattr(case, k)) == entry[k] for k in ("version", "gpu", "date") if k in entry):
                 yield entry
 
     def of(self, case):
         """Figure -> why it is off."""
         return {figure: entry["cause"] for entry in self.about(case) for figure in entry.get("figures", ["*"])}
+
+    def other_code(self, case):
+        """Was it a build between releases, whose rules are of none?"""
+        return any(entry.get("other_code") for entry in self.about(case))
 
     def excludes(self, case):
         """Are the printed figures those of another start than the one named?"""
@@ -124,7 +130,7 @@ def load_measured(folder=MEASURED):
             card = case.gpu or hardware.get("gpu", "")
             case.label = " ".join(x for x in (case.model, f"{count}x {card}" if count > 1 else card,
                                               case.version or "") if x)
-            case.causes = causes.of(case)
+            case.causes, case.other_code = causes.of(case), causes.other_code(case)
             if not causes.excludes(case):
                 cases.append(case)
     return cases

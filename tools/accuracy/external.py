@@ -224,7 +224,7 @@ def serving(path, causes):
                     model=row["model"], gpu=row.get("gpu") or "", comment=row.get("note") or "",
                     place=f"{os.path.basename(path)}:{number}", figures=serving_figures(row))
         case.label = f'{row["id"]} {row["model"]} {row.get("gpu") or ""} {row.get("engine_version") or ""}'.strip()
-        case.causes = causes.of(case)
+        case.causes, case.other_code = causes.of(case), causes.other_code(case)
         if causes.excludes(case):
             case.figures = frozenset()
         yield case
