@@ -70,8 +70,11 @@ Result<double> parse_seconds(std::string_view text, std::string_view flag) {
     digits.remove_suffix(2);
   } else if (ends_with(text, "s")) {
     digits.remove_suffix(1);
+  } else if (ends_with(text, "m") || ends_with(text, "h")) {
+    scale = ends_with(text, "h") ? 3600 : 60;
+    digits.remove_suffix(1);
   }
-  TRY_ASSIGN(const double n, number(trim(digits), flag, "a time (1s, 50ms)"));
+  TRY_ASSIGN(const double n, number(trim(digits), flag, "a time (50ms, 1s, 5m)"));
   return n * scale;
 }
 
@@ -167,11 +170,22 @@ Result<bool> apply_replicas(Value& request, const std::string& value, std::strin
 }
 
 Result<bool> apply_replay(Value& request, const std::string& value, std::string_view flag) {
-  TRY_ASSIGN(const double given, number(value, flag, "a speed (1 = as recorded)"));
+  // "1" or "1,pieces=5m"
+  const auto parts = split(value, ',');
+  TRY_ASSIGN(const double given, number(parts[0], flag, "a speed (1 = as recorded)"));
   TRY_ASSIGN(const double speedup, within(given, 1e-3, 1e6, value, flag, "0.001 to 1000000"));
   Value arrivals = Value::object();
   arrivals.set("kind", "trace");
   arrivals.set("speedup", speedup);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (!starts_with(parts[i], "pieces=")) {
+      return fail(Error(ErrorCode::invalid_input, "'" + value.substr(0, 60) + "' is not understood")
+                      .at(std::string(flag))
+                      .hint("write --replay 1 or --replay 1,pieces=5m"));
+    }
+    TRY_ASSIGN(const double seconds, parse_seconds(parts[i].substr(7), flag));
+    arrivals.set("block_seconds", seconds);
+  }
   part(request, "workload").set("arrivals", std::move(arrivals));
   return true;
 }

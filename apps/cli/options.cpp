@@ -151,8 +151,11 @@ constexpr std::array kOptions = {
     OptionSpec{"--rate", "N", "Load", "requests arriving a second (Poisson)", false, apply_rate},
     OptionSpec{"--users", "N[,think=TIME]", "Load", "people with one request at a time instead",
                false, apply_users},
-    OptionSpec{"--replay", "SPEED", "Load",
-               "arrivals as the trace recorded them; 2 = twice as fast", false, apply_replay},
+    OptionSpec{
+        "--replay", "SPEED[,pieces=TIME]", "Load",
+        "arrivals as the trace recorded them, 2 = twice as fast; pieces=5m: each repetition\n"
+        "draws pieces of that length from it, so that figures get their half widths",
+        false, apply_replay},
     OptionSpec{"--measured", "FIGURES|FILE", "Load",
                "your server's own speed: itl=12ms,ttft=62ms,prompt=512,output=256 of one user and\n"
                "users=8,tokens=540 of a few, or reports of loadtest --json, one of each",

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "plan/sentence.h"
+#include "workload/held_sum.h"
 
 namespace vramwise::api {
 
@@ -59,15 +60,16 @@ Value lengths_block(const workload::Lengths& l, int64_t block_tokens) {
 }
 
 Value users_block(const Question& q) {
-  workload::Held one = workload::held_by_one(q.lengths.sample());
   // The last block of each is half empty on average.
-  one.mean += double(q.scheduler.block_tokens - 1) / 2;
+  const double beside = double(q.scheduler.block_tokens - 1) / 2;
   const double pool = q.pool_tokens();
   const int64_t pools = q.replicas / q.stages;
   // Each server holds its part of the users.
   const int64_t most = q.replicas * q.scheduler.max_sequences;
   Value block = Value::object();
-  const auto at = [&](double p) { return pools * workload::users_at(one, pool, p, 1 << 20); };
+  const auto at = [&](double p) {
+    return pools * workload::users_at(q.lengths.sample(), beside, pool, p, 1 << 20);
+  };
   const int64_t p50 = at(0.5), p95 = at(0.95), p99 = at(0.99);
   block.set("p50", std::min(p50, most));
   block.set("p95", std::min(p95, most));
@@ -83,17 +85,15 @@ Value users_block(const Question& q) {
   const int64_t p99_length = q.lengths.quantile_total(0.99);
   block.set("worst_case_at_p99_length",
             std::min(most, pools * (int64_t(pool) / std::max<int64_t>(1, p99_length))));
-  block.set("tokens_per_user", rounded(one.mean));
+  block.set("tokens_per_user", rounded(workload::held_by_one(q.lengths.sample()).mean + beside));
   if (q.lengths.hit_share() > 0) {
     // The other end: everybody's hits are one and the same text, held once.
     std::vector<workload::Pair> own = q.lengths.sample();
     for (workload::Pair& pair : own) {
       pair.prompt -= int32_t(q.lengths.hit_share() * pair.prompt);
     }
-    workload::Held apart = workload::held_by_one(own);
-    apart.mean += double(q.scheduler.block_tokens - 1) / 2;
     block.set("p99_if_hits_are_one_text",
-              std::min(most, pools * workload::users_at(apart, pool, 0.99, 1 << 20)));
+              std::min(most, pools * workload::users_at(own, beside, pool, 0.99, 1 << 20)));
   }
   return block;
 }

@@ -6,6 +6,7 @@
 #include "api/load_blocks.h"
 #include "base/text.h"
 #include "plan/sentence.h"
+#include "workload/held_sum.h"
 #include "workload/question.h"
 
 namespace vramwise::api {
@@ -227,6 +228,9 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     load.set("rate_per_second", rounded(asked.arrivals.rate, 1e4));
     load.set("load", rounded(asked.arrivals.rate / saturation, 1e4));
   }
+  if (asked.arrivals.kind == Arrivals::Kind::trace && asked.arrivals.block_seconds > 0) {
+    load.set("block_seconds", asked.arrivals.block_seconds);
+  }
   load.set("saturation_rate_per_second", rounded(saturation, 1e4));
   block.set("load", std::move(load));
   block.set("users", std::move(users));
@@ -304,8 +308,11 @@ Value simulate_block(Question& q, const Asked& asked, const Run& run, double sat
     // Who comes back from thinking comes in bunches that the formula does not know.
     if (asked.arrivals.think.average() > 0) formulas.set("screening", true);
     formulas.set("requests_per_second", rounded(of * loop.requests_per_second, 1e4));
-    formulas.set("tokens_p95", int64_t(loop.tokens_at(0.95)));
-    formulas.set("tokens_p99", int64_t(loop.tokens_at(0.99)));
+    const auto tokens = [&](double p) {
+      return int64_t(workload::tokens_at(loop, q.lengths.sample(), p));
+    };
+    formulas.set("tokens_p95", tokens(0.95));
+    formulas.set("tokens_p99", tokens(0.99));
   } else if (asked.arrivals.rate > 0) {
     const auto loop =
         workload::open_loop(q.lengths.sample(), line, asked.arrivals.rate / of, asked.arrivals.cv);

@@ -141,6 +141,10 @@ std::string simulate_text(const Value& answer, const Style& style) {
                 percent(number(load, "load"), 0) + " of saturation at " +
                 format_fixed(number(load, "saturation_rate_per_second"), 1) + "/s";
   }
+  if (load.find("block_seconds") != nullptr) {
+    arrivals += ", drawn anew by every repetition in pieces of " +
+                format_grouped(int64_t(number(load, "block_seconds"))) + " s";
+  }
   if (const Value* servers = block.find("servers")) {
     arrivals += "; " + format_grouped(integer(*servers, "count")) + " servers, ";
     const std::string router = text(*servers, "router");

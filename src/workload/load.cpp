@@ -103,6 +103,8 @@ Result<Arrivals> Arrivals::read(const json::Reader& from) {
     TRY_ASSIGN(const auto speedup, from.optional_number({"speedup"}, 1e-3, 1e6));
     a.speedup = speedup.value_or(1);
     TRY_ASSIGN(a.spread, from.boolean_or({"spread_ticks"}, true));
+    TRY_ASSIGN(const auto blocks, from.optional_number({"block_seconds"}, 1, kMaxSeconds));
+    a.block_seconds = blocks.value_or(0);
   } else if (kind == "closed") {
     a.kind = Kind::closed;
     TRY_ASSIGN(a.users, from.require_integer({"users"}, 1, 1 << 20));

@@ -38,7 +38,8 @@ struct Arrivals {
   double rate = 0;  // a second
   double cv = 1;    // coefficient of variation of the gaps
   double speedup = 1;
-  bool spread = true;  // even out coarse clocks
+  bool spread = true;        // even out coarse clocks
+  double block_seconds = 0;  // of a trace: pieces that repetitions draw from it; 0: as recorded
   int64_t users = 0;
   Think think;
   double turns = 1;                               // mean per session

@@ -162,7 +162,8 @@ ClosedLoop closed_loop(const std::vector<Pair>& sample, const LinearStep& step, 
   loop.most_running = std::max(1.0, room / m.prompt * m.output);
   // The step that computes the prompt lasts longer, and it holds the prompt for as long.
   const double t = std::max(loop.step_seconds, 1e-12);
-  loop.one = held_by_one(sample, {1, step.per_prefill_token / t, double(batch_tokens)});
+  loop.prefill = {1, step.per_prefill_token / t, double(batch_tokens)};
+  loop.one = held_by_one(sample, loop.prefill);
   return loop;
 }
 

@@ -62,6 +62,7 @@ struct ClosedLoop {
   double users = 0;
   double in_system_share = 1;
   double most_running = 0;
+  PrefillSteps prefill;
   Held one;  // what each of them holds
   // Tokens held together at quantile p: a binomial number of users, each with an independent
   // amount.

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kMaxRequests = 100'000'000;
 constexpr int64_t kMaxServers = 256;
 constexpr int64_t kServerRequests = 2000;
+constexpr double kShortBlock = 300;  // seconds
 
 Result<bool> read_slo(const json::Reader& request, Question& q) {
   const auto from = request.find("slo");
@@ -245,6 +246,24 @@ Result<Question> read_question(const json::Reader& request) {
                         .hint("give a rate: {\"kind\":\"poisson\",\"rate_per_second\":…}"));
       }
       if (q.arrivals->spread) spread_ticks(*q.trace);
+      if (q.arrivals->block_seconds > 0) {
+        if (q.trace->span() < 2 * q.arrivals->block_seconds) {
+          return fail(arrivals
+                          ->error(ErrorCode::inconsistent,
+                                  "the recording lasts " +
+                                      format_grouped(int64_t(q.trace->span())) +
+                                      " s: no two pieces of " +
+                                      format_grouped(int64_t(q.arrivals->block_seconds)) +
+                                      " s to draw from")
+                          .hint("take shorter pieces, or leave block_seconds (pieces=) out to "
+                                "replay it as it is"));
+        }
+        if (q.arrivals->block_seconds < kShortBlock) {
+          q.notes.warn("short_blocks",
+                       "pieces of a recording under five minutes lose its slow drift: what is held "
+                       "at p99 comes out too low");
+        }
+      }
     }
   }
   if (request.has("model") || request.has("line")) {

@@ -95,7 +95,8 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
   const Scheduler& s = setup.scheduler;
   int64_t requests = setup.requests;
   int64_t replications = std::max<int64_t>(1, setup.replications);
-  if (arrivals.kind == Arrivals::Kind::trace) {
+  const bool resamples = arrivals.kind == Arrivals::Kind::trace && arrivals.block_seconds > 0;
+  if (arrivals.kind == Arrivals::Kind::trace && !resamples) {
     // A recording is what it is.
     requests = std::min<int64_t>(requests, int64_t(setup.trace->rows.size()));
     replications = 1;
@@ -138,7 +139,14 @@ Result<Run> run_load(const Setup& setup, const Arrivals& arrivals) {
       break;
     }
     std::vector<Meter> meters(size_t(servers), meter());
-    TRY_ASSIGN(const Totals totals, run_once(setup, arrivals, requests, uint64_t(r), meters));
+    Setup once = setup;
+    Trace drawn;
+    if (resamples) {
+      Random random(setup.seed, Stream::arrivals, uint64_t(r));
+      drawn = resampled(*setup.trace, arrivals.block_seconds, requests, random);
+      once.trace = &drawn;
+    }
+    TRY_ASSIGN(const Totals totals, run_once(once, arrivals, requests, uint64_t(r), meters));
     Meter& one = meters[0];
     for (size_t k = 1; k < meters.size(); ++k) one.merge(meters[k]);
     if (r == 0 && !whole && one.seconds() <= 0 && !totals.stopped) {

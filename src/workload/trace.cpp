@@ -14,6 +14,9 @@
 namespace vramwise::workload {
 namespace {
 
+constexpr int64_t kMostIds = int64_t{1} << 28;  // of conversations, texts and links between them
+constexpr int64_t kMostPieces = 1'000'000;
+
 constexpr size_t kMaxRows = 10'000'000;
 constexpr size_t kMaxLine = 1 << 20;
 constexpr size_t kMaxChain = 50'000'000;
@@ -425,6 +428,60 @@ void spread_ticks(Trace& trace) {
     }
     i = j;
   }
+}
+
+Trace resampled(const Trace& trace, double block_seconds, int64_t requests, Random& random) {
+  Trace out;
+  out.name = trace.name;
+  out.format = trace.format;
+  out.has_arrivals = trace.has_arrivals;
+  // Equal pieces of at least that length; the last row closes the last one.
+  const int64_t pieces = std::max<int64_t>(1, int64_t(trace.span() / block_seconds));
+  const double length = trace.span() / double(pieces);
+  std::vector<size_t> begins(size_t(pieces) + 1, trace.rows.size());
+  begins[0] = 0;
+  for (size_t row = 0, piece = 1; piece < size_t(pieces); ++piece) {
+    while (row < trace.rows.size() && trace.rows[row].arrival < length * double(piece)) ++row;
+    begins[piece] = row;
+  }
+  int32_t sessions = 0, prefixes = 0, links = 0;
+  for (const TraceRow& row : trace.rows) {
+    sessions = std::max(sessions, row.session + 1);
+    prefixes = std::max(prefixes, row.prefix + 1);
+  }
+  for (const int32_t id : trace.chains) links = std::max(links, id + 1);
+  out.chains = trace.chains;
+  // The k-th copy of a piece counts its ids from k times their number on, while they last.
+  const auto renamed = [](int32_t id, int32_t ids, int32_t copy) {
+    const int64_t moved = id + int64_t{ids} * copy;
+    return id < 0 || moved > kMostIds ? id : int32_t(moved);
+  };
+  std::vector<int32_t> copies(size_t(pieces), 0);
+  double start = 0;
+  // Pieces may be empty: not more of them than would hold it all several times over.
+  for (int64_t drawn = 0; int64_t(out.rows.size()) < requests && drawn < kMostPieces; ++drawn) {
+    const size_t piece = size_t(random.below(uint64_t(pieces)));
+    const int32_t copy = copies[piece]++;
+    const double shift = start - length * double(piece);
+    for (size_t i = begins[piece]; i < begins[piece + 1]; ++i) {
+      if (int64_t(out.rows.size()) >= requests) break;
+      TraceRow row = trace.rows[i];
+      row.arrival = std::max(start, row.arrival + shift);
+      row.session = renamed(row.session, sessions, copy);
+      row.prefix = renamed(row.prefix, prefixes, copy);
+      if (copy > 0 && row.chain_length > 0 &&
+          int64_t(out.chains.size()) + row.chain_length <= kMostIds) {
+        const int32_t begin = int32_t(out.chains.size());
+        for (int32_t k = 0; k < row.chain_length; ++k) {
+          out.chains.push_back(renamed(trace.chains[size_t(row.chain_begin + k)], links, copy));
+        }
+        row.chain_begin = begin;
+      }
+      out.rows.push_back(row);
+    }
+    start += length;
+  }
+  return out;
 }
 
 }  // namespace vramwise::workload

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "workload/random.h"
 
 namespace vramwise::workload {
 
@@ -52,5 +53,12 @@ Result<Trace> read_trace(std::string_view text, std::string_view name,
 // Arrivals of one clock tick spread evenly up to the next tick (coarse clocks make bursts that
 // were none).
 void spread_ticks(Trace& trace);
+
+// Another recording of the same kind: pieces of the trace of at least `block_seconds`, drawn with
+// replacement and put one after the other until there are `requests` of them. Within a piece
+// nothing changes, so bursts and slow drift as long as it stay; single rows drawn at random would
+// lose both. A piece that comes again has conversations and texts of its own. The trace is two
+// pieces long at least and not empty.
+Trace resampled(const Trace& trace, double block_seconds, int64_t requests, Random& random);
 
 }  // namespace vramwise::workload

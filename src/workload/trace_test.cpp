@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <vector>
+
 namespace vramwise::workload {
 namespace {
 
@@ -97,6 +101,49 @@ TEST(Trace, TicksAreSpread) {
   spread_ticks(*trace);
   const double expected[] = {0, 1, 2, 3, 4.5};
   for (size_t i = 0; i < 5; ++i) EXPECT_DOUBLE_EQ(trace->rows[i].arrival, expected[i]);
+}
+
+// Ten minutes, a request a second that says when it came: pieces of two minutes keep their order.
+TEST(Trace, PiecesKeepWhatIsInThem) {
+  Trace trace;
+  trace.has_arrivals = true;
+  for (int i = 0; i < 600; ++i) {
+    TraceRow row;
+    row.arrival = i;
+    row.prompt = i + 1;
+    row.session = i / 10;
+    row.chain_begin = int32_t(trace.chains.size());
+    row.chain_length = 2;
+    trace.chains.push_back(i);
+    trace.chains.push_back(i + 600);
+    trace.rows.push_back(row);
+  }
+  Random random(1, Stream::arrivals);
+  const Trace drawn = resampled(trace, 120, 3000, random);
+  ASSERT_EQ(drawn.rows.size(), 3000U);
+  int breaks = 0;
+  std::map<int32_t, int64_t> first_of_session;
+  std::vector<int> seen(600, 0);
+  for (size_t i = 0; i < drawn.rows.size(); ++i) {
+    const TraceRow& row = drawn.rows[i];
+    ++seen[size_t(row.prompt - 1)];
+    // A session, and the text of a request, belong to one drawing of their piece.
+    const auto [known, fresh] = first_of_session.emplace(row.session, int64_t(i));
+    EXPECT_LT(int64_t(i) - known->second, 10);
+    (void)fresh;
+    EXPECT_EQ(drawn.chains[size_t(row.chain_begin)] % 1200, row.prompt - 1);
+    if (i == 0) continue;
+    EXPECT_GE(row.arrival, drawn.rows[i - 1].arrival);
+    if (row.prompt != drawn.rows[i - 1].prompt + 1) ++breaks;
+  }
+  // 3000 rows of at most 150 a piece (599 s make four pieces); two pieces that follow each other in
+  // the recording may follow each other here.
+  EXPECT_GE(breaks, 10);
+  EXPECT_LE(breaks, 20);
+  EXPECT_GT(*std::max_element(seen.begin(), seen.end()),
+            *std::min_element(seen.begin(), seen.end()));
+  Random again(1, Stream::arrivals);
+  EXPECT_EQ(resampled(trace, 120, 3000, again).rows.back().prompt, drawn.rows.back().prompt);
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ class Reader(unittest.TestCase):
         self.assertEqual((found.n, found.answered, found.exact), (3, 2, 1))
         self.assertAlmostEqual(found.worst, 0.02)
 
+    def test_a_median_lies_between_order_statistics(self):
+        # Binomial of 9 and 20 halves: at most 5 % lie below the second of nine, the sixth of twenty.
+        self.assertEqual(workload.median_interval(range(1, 10)), (2, 8))
+        self.assertEqual(workload.median_interval(range(1, 21)), (6, 15))
+        self.assertEqual(workload.median_interval([7.0]), (7.0, 7.0))
+
     def test_bounds_round_up(self):
         self.assertEqual(bounds.round_up(0), 0)
         self.assertGreaterEqual(bounds.round_up(0.0123), 0.0123)

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import bounds, calibration, external, facts, llamacpp, proof, published, report, serving, workload
+from . import bounds, calibration, external, facts, llamacpp, proof, published, report, serving, step_catalog, step_fit, workload
 from .cases import ROOT, load_measured
 from .figures import Table
 from .planner import Planner
@@ -23,6 +23,8 @@ def arguments(argv):
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
     parser.add_argument("--write", nargs="?", const=PAGE, metavar="FILE", help="write docs/accuracy.md (or FILE)")
     parser.add_argument("--tighten", action="store_true", help="take better results into tests/measured as bounds")
+    parser.add_argument("--fit-steps", action="store_true",
+                        help="fit the step time to tests/measured/decode_speed.tsv and write it into the catalog")
     parser.add_argument("--list", action="store_true", help="list the suites")
     parser.add_argument("--binary", default=os.environ.get(
         "VRAMWISE", os.path.join(ROOT, "build/release/bin/vramwise")), help="the program asked")
@@ -35,6 +37,10 @@ def main(argv):
         print(f"accuracy: no binary at {args.binary} (build it, or set VRAMWISE)", file=sys.stderr)
         return 70
     planner = Planner(args.binary)
+    if args.fit_steps:
+        rows = [row for _, row in workload.step_fit_rows(planner)]
+        print("\n".join(step_catalog.write(step_fit.fit(rows), rows)))
+        return 0
     cases = external.load(args.cases) if args.cases else load_measured()
     if args.only:
         cases = [c for c in cases if re.search(args.only, f"{c.label} {c.model} {c.source}")]

@@ -4,8 +4,10 @@ The traces are those of tests/measured/traces, the speeds those of tests/measure
 where from). "Measured" is the simulation where a formula is scored, and the published figure where the step time is.
 """
 import csv
+import math
 import os
 import random
+import statistics
 
 from .cases import ROOT, Case, Quantity
 from .figures import Bars, Figure, Table
@@ -157,6 +159,17 @@ def step_fit_rows(planner):
     return rows
 
 
+def median_interval(values, sure=0.9):
+    """The order statistics that hold the median of what the values are drawn from, that surely; the extremes of few values hold it less."""
+    ordered, n = sorted(values), len(values)
+    below, k = 0.0, 0
+    while k < n // 2 and below + math.comb(n, k) / 2 ** n <= (1 - sure) / 2:
+        below += math.comb(n, k) / 2 ** n
+        k += 1
+    k = max(k, 1)
+    return ordered[k - 1], ordered[n - k]
+
+
 def spelled(name, number):
     if name.startswith("layer") or name.endswith("latency"):
         return f"{number * 1e6:.0f} us"
@@ -181,14 +194,22 @@ def step_fit(planner):
                 one = classes.setdefault(speed_class(spec), Figure("workload", f"step time, fitted without the row: {speed_class(spec)}", "", ()))
                 one.add(speed_case(spec), 1000 * seconds, measured)
         figures += [figure, *classes.values()]
+    sure = Table("workload", "How sure the medians of the step time are",
+                 "A class of nine rows has one median, and another nine rows of the same kind another: where it lies, nine times of ten.",
+                 ["rows", "median", "from", "to", "fitted without"])
+    for figure in figures:
+        errors = [row.error for row in figure.rows if row.error is not None]
+        low, high = median_interval(errors)
+        sure.rows.append([len(errors), *(f"{100 * e:.1f} %" for e in (statistics.median(errors), low, high)),
+                          figure.name.removeprefix("step time, fitted without ")])
     used = Table("workload", "Parameters of the step time, fitted to all rows",
-                 "What `./dev accuracy` fits to tests/measured/decode_speed.tsv; catalog/speeds/step-time.json holds what answers use.",
+                 "What `./dev accuracy` fits to tests/measured/decode_speed.tsv and `--fit-steps` writes into catalog/speeds/step-time.json.",
                  ["parameter", "rows", "fitted"])
     for name, number in fit(rows).items():
         count = sum(name in r.parameters() for r in rows)
         if count:
             used.rows.append([name, count, spelled(name, number)])
-    return [*figures, used]
+    return [*figures, sure, used]
 
 
 def calibration(planner):
