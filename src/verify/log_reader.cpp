@@ -12,6 +12,7 @@
 #include "verify/derived.h"
 #include "verify/log_config.h"
 #include "verify/prefix.h"
+#include "verify/unfold.h"
 
 namespace vramwise::verify {
 namespace {
@@ -19,8 +20,9 @@ namespace {
 constexpr size_t kMaxLine = size_t{1} << 18;  // the rest of a longer line is read over
 constexpr size_t kMaxReadings = 4000;         // 64 ranks x 60 fields
 constexpr size_t kMaxFailures = 200;
-constexpr size_t kMaxText = 400;  // of a failure's line that is kept
-constexpr int kJoinedLines = 8;   // that a wrapped message may go on over
+constexpr size_t kMaxText = 400;            // of a failure's line that is kept
+constexpr size_t kPaste = size_t{1} << 18;  // longer texts were not copied by hand
+constexpr int kJoinedLines = 8;             // that a wrapped message may go on over
 
 struct Row {
   const Template* row = nullptr;
@@ -117,6 +119,7 @@ bool begins_process(std::string_view id, const Log& log) {
 struct LogReader::State {
   Log log;
   std::optional<Log> ended;   // the start before it, which came up or died
+  std::string paste;          // all of the text, while it is short
   std::string pending;        // a line that is not complete yet
   bool skipping = false;      // the rest of a line longer than kMaxLine
   int64_t counted_lines = 0;  // line breaks before the text in hand
@@ -138,6 +141,7 @@ struct LogReader::State {
 
   bool has_ended() const { return log.serving || !log.failures.empty(); }
   void next_start();
+  void close();
   void block(std::string_view text);
   void record(std::string_view raw, int64_t number);
   void go_on(std::string_view raw);
@@ -157,6 +161,32 @@ void LogReader::State::next_start() {
   log = std::move(next);
   traced = traced_around = Phase::start;
   expected = 0;
+}
+
+// The end of the text: the start that counts is chosen.
+void LogReader::State::close() {
+  if (!pending.empty()) {
+    pending += '\n';
+    block(pending);
+    pending.clear();
+  }
+  if (ended && !has_ended()) {
+    // Cut off while it was starting again: the one before tells how that ends.
+    ended->bytes = log.bytes;
+    ended->matched = log.matched;
+    ended->starts = log.starts;
+    log = std::move(*ended);
+  }
+  ended.reset();
+  log.lines = counted_lines;
+}
+
+// How much a log says.
+size_t weight_of(const Log& log) {
+  size_t weight = log.readings.size() + log.failures.size() + log.config.options.entries().size();
+  weight += (log.config.engine.empty() ? 0 : 1) + (log.config.model.empty() ? 0 : 1);
+  for (const Failure& f : log.failures) weight += f.captures.size();
+  return weight;
 }
 
 // Complete lines.
@@ -396,6 +426,7 @@ LogReader& LogReader::operator=(LogReader&&) noexcept = default;
 void LogReader::feed(std::string_view bytes) {
   State& s = *state_;
   s.log.bytes += int64_t(bytes.size());
+  if (s.log.bytes <= int64_t(kPaste)) s.paste += bytes;
   if (s.skipping || !s.pending.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view rest = bytes.substr(0, end);
@@ -433,20 +464,29 @@ void LogReader::feed(std::string_view bytes) {
 
 void LogReader::finish() {
   State& s = *state_;
-  if (!s.pending.empty()) {
-    s.pending += '\n';
-    s.block(s.pending);
-    s.pending.clear();
+  s.close();
+  // Copied out of a narrow window: read again with the lines whole, if that says more.
+  Log best = std::move(s.log);
+  for (const Fold fold : {Fold::words, Fold::columns}) {
+    if (best.bytes > int64_t(kPaste)) break;
+    const auto whole = unfold(s.paste, fold);
+    if (!whole) continue;
+    State again;
+    again.block(whole->text + '\n');
+    again.close();
+    if (weight_of(again.log) <= weight_of(best)) continue;
+    const auto began = [&](int64_t line) {
+      const auto last = int64_t(whole->lines.size());
+      return line >= 1 && line <= last ? whole->lines[size_t(line - 1)] : line;
+    };
+    for (Reading& r : again.log.readings) r.line = began(r.line);
+    for (Failure& f : again.log.failures) f.line = began(f.line);
+    again.log.lines = best.lines;
+    again.log.bytes = best.bytes;
+    best = std::move(again.log);
   }
-  if (s.ended && !s.has_ended()) {
-    // Cut off while it was starting again: the one before tells how that ends.
-    s.ended->bytes = s.log.bytes;
-    s.ended->matched = s.log.matched;
-    s.ended->starts = s.log.starts;
-    s.log = std::move(*s.ended);
-  }
-  s.ended.reset();
-  s.log.lines = s.counted_lines;
+  s.log = std::move(best);
+  s.paste.clear();
   derive_terms(s.log);
   complete_config(s.log, s.log.config);
 }

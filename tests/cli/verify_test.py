@@ -181,7 +181,23 @@ class RebuiltLogs(unittest.TestCase):
         fields = sum(len(rebuilt.write(row).expect) for row in rebuilt.load())
         lost = self.wrong(log_lines.folded)
         self.assertEqual([w for w in lost if w[1][2]], [])
-        self.assertLess(len(lost), fields * 0.1)
+        self.assertLess(len(lost), fields * 0.001)
+
+    def test_lines_of_narrow_windows_are_put_together(self):
+        narrow = {"mail of 80": lambda text: log_lines.folded(text, 80, ""), "terminal of 100": lambda text: log_lines.cut(text, 100),
+                  "terminal of 120": lambda text: log_lines.cut(text, 120)}
+        for name, change in narrow.items():
+            with self.subTest(name):
+                self.assertEqual(self.wrong(change), [])
+                self.assertEqual([wrong for v in proof.failures(PLANNER, change) for wrong in not_right(v)], [])
+
+    def test_a_line_number_is_that_of_the_text_as_it_was_given(self):
+        log = "INFO [gpu_worker.py:298] something of no interest that is a little longer\n" + log_lines.cut(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity of 23.64 GiB of "
+            "which 63.12 MiB is free. Including non-PyTorch memory, this process has 23.50 GiB memory in use.", 80)
+        failure = PLANNER.ask([{"ask": "verify", "log": log}])[0]["verify"]["failure"]
+        self.assertEqual((failure["log_line"], failure["kind"]), (2, "out_of_memory"))
+        self.assertAlmostEqual(failure["available"] / 2**20, 63.12, delta=0.01)
 
     def test_every_measured_case(self):
         rows = [rebuilt.row_of(c) for c in cases.load_measured() if c.kind in ("serving", "llamacpp_log")]

@@ -47,11 +47,16 @@ def _json(*separators):
                                            separators=separators) + "\n" for line in text.splitlines())
 
 
-def folded(text):
-    """As a mail client or a narrow window copies it: long lines broken at blanks, quoted."""
+def folded(text, width=100, quote="> "):
+    """As a mail client copies it: long lines broken at blanks, quoted."""
     return "".join(part + "\n" for line in text.splitlines()
-                   for part in textwrap.wrap(line, 100, initial_indent="> ", subsequent_indent="> ", break_long_words=False,
+                   for part in textwrap.wrap(line, width, initial_indent=quote, subsequent_indent=quote, break_long_words=False,
                                              break_on_hyphens=False))
+
+
+def cut(text, width):
+    """As a terminal of that width shows it: long lines broken at the last column."""
+    return "".join(line[at:at + width] + "\n" for line in text.splitlines() for at in range(0, max(1, len(line)), width))
 
 
 # What containers, loggers and copying make of a log.

@@ -97,12 +97,13 @@ def seeded_faults(planner, cases):
 
 # --- how servers died -------------------------------------------------------------------------------------
 
-def failures(planner):
-    """Phase, cause, shortfall and the knob's direction, of tracebacks and refusals in our own words."""
+def failures(planner, change=lambda text: text):
+    """Phase, cause, shortfall and the knob's direction, of tracebacks and refusals in our own words.
+    `change`: what became of the text on its way."""
     names = ("phase", "cause", "shortfall", "knob")
     found = {name: Verdicts(SUITE, f"post-mortem: {name}") for name in names}
     rows = [row for _, row in lines(FAILURES)]
-    for row, answer in zip(rows, planner.ask([{"ask": "verify", "log": row["log"]} for row in rows])):
+    for row, answer in zip(rows, planner.ask([{"ask": "verify", "log": change(row["log"])} for row in rows])):
         failure, place = value(answer, "verify", "failure") or {}, named(row["name"])
         for name in ("phase", "cause"):
             found[name].add(place, row[name], str(failure.get(name)), failure.get(name) == row[name])
