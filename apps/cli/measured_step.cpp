@@ -74,10 +74,49 @@ Result<bool> add_figures(Value& measured, const std::string& value, std::string_
   return true;
 }
 
+// What `vllm bench serve --save-result` writes (vllm/benchmarks/serve.py): members of one object,
+// times in milliseconds, null where nothing bounds the requests at a time.
+Result<bool> add_vllm_bench(Value& measured, const json::Reader& root) {
+  const auto closed = [&](const json::Reader& at, const std::string& why) {
+    return at.error(ErrorCode::unsupported, why)
+        .hint("run it with --request-rate inf --max-concurrency 1, and once more with 8");
+  };
+  const Value* most = root.value().find("max_concurrency");
+  if (most == nullptr || !most->is_number()) {
+    return fail(closed(root, "this benchmark had no bound on the requests at a time"));
+  }
+  const Value* arriving = root.value().find("request_rate");
+  if (arriving != nullptr && arriving->is_number()) {
+    return fail(
+        closed(root, "this benchmark sent requests at a rate: its users were not kept busy"));
+  }
+  TRY_ASSIGN(const int64_t users, root.require_integer({"max_concurrency"}, 1, 1 << 20));
+  TRY_ASSIGN(const int64_t requests, root.require_integer({"completed"}, 1, int64_t{1} << 40));
+  if (users > 1) {
+    TRY_ASSIGN(const json::Reader rate, root.require({"output_throughput"}));
+    TRY_ASSIGN(const double tokens, rate.number(1e-9, 1e12));
+    add_rate(measured, users, tokens);
+    return true;
+  }
+  for (const auto& [member, key] : {std::pair("median_itl_ms", "inter_token_seconds"),
+                                    std::pair("median_ttft_ms", "ttft_seconds")}) {
+    TRY_ASSIGN(const json::Reader median, root.require({member}));
+    TRY_ASSIGN(const double ms, median.number(1e-6, 1e9));
+    measured.set(key, ms / 1000);
+  }
+  for (const auto& [member, key] :
+       {std::pair("total_input_tokens", "prompt"), std::pair("total_output_tokens", "output")}) {
+    TRY_ASSIGN(const int64_t total, root.require_integer({member}, 1, int64_t{1} << 50));
+    measured.set(key, std::max<int64_t>(1, (total + requests / 2) / requests));
+  }
+  return true;
+}
+
 Result<bool> add_report(Value& measured, const std::string& file) {
   TRY_ASSIGN(const std::string text, host::read_file(file, kReportLimit));
   TRY_ASSIGN(const Value document, json::parse(text, file));
   const json::Reader root(document, file);
+  if (root.is_object() && root.has("output_throughput")) return add_vllm_bench(measured, root);
   TRY_ASSIGN(const json::Reader report, root.require({"loadtest"}));
   TRY_ASSIGN(const json::Reader load, report.require({"load"}));
   TRY_ASSIGN(const int64_t users, load.require_integer({"users"}, 1, 1 << 20));

@@ -10,7 +10,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 
-from accuracy import bounds, cases, figures, llamacpp, serving, workload  # noqa: E402
+from accuracy import bounds, cases, figures, llamacpp, serving, step_catalog, workload  # noqa: E402
 from accuracy.planner import Planner  # noqa: E402
 
 
@@ -82,6 +82,13 @@ class Measured(unittest.TestCase):
         suites = {**serving.suites(planner, rows), **llamacpp.suites(planner, rows), **workload.suites(planner)}
         broken = bounds.broken([result for run in suites.values() for result in run()])
         self.assertFalse(broken, "\n".join(["", *broken]))
+
+
+    def test_the_catalog_holds_what_the_fit_says(self):
+        planner = Planner(os.environ.get("VRAMWISE", os.path.join(ROOT, "build/release/bin/vramwise")))
+        rows = [row for _, row in workload.step_fit_rows(planner)]
+        found = step_catalog.differences(rows)
+        self.assertEqual(found, [], "run ./dev accuracy --fit-steps, and build")
 
 
 if __name__ == "__main__":

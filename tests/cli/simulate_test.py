@@ -88,6 +88,40 @@ class Simulate(unittest.TestCase):
         self.assertIn("had not come to one", block["answer"])
         self.assertNotIn("slo", block)
 
+    def test_results_of_vllm_bench_are_measured_speeds(self):
+        one = {"max_concurrency": 1, "request_rate": "inf", "completed": 20, "total_input_tokens": 10240, "total_output_tokens": 5120,
+               "output_throughput": 80.0, "median_itl_ms": 12.1, "median_ttft_ms": 62.0}
+        eight = {**one, "max_concurrency": 8, "completed": 160, "output_throughput": 540.0}
+        load = [*SERVED, "--lengths", "chat", "--rate", "2", "--requests", "500", "--json"]
+        words = json.loads(run("simulate", *load, "--measured", "itl=12.1ms,ttft=62ms,prompt=512,output=256", "--measured",
+                               "users=8,tokens=540", check=0).stdout)["simulate"]
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for name, result in (("one", one), ("eight", eight)):
+                files.append(pathlib.Path(folder, f"{name}.json"))
+                files[-1].write_text(json.dumps(result))
+            read = json.loads(run("simulate", *load, "--measured", str(files[0]), "--measured", str(files[1]), check=0).stdout)["simulate"]
+            self.assertEqual(read["step_time"], words["step_time"])
+            files[0].write_text(json.dumps({**one, "max_concurrency": None}))
+            self.assertIn("--max-concurrency 1", run("simulate", *load, "--measured", str(files[0]), check=3).stdout)
+            files[0].write_text(json.dumps({**one, "request_rate": 4.0}))
+            self.assertIn("at a rate", run("simulate", *load, "--measured", str(files[0]), check=3).stdout)
+
+    def test_a_recording_drawn_in_pieces_has_half_widths(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder, "t.csv")
+            rows = [f"{second},{100 + second % 90},{20 + second // 60}" for second in range(0, 1200, 2)]
+            trace.write_text("arrival_seconds,prompt_tokens,output_tokens\n" + "\n".join(rows) + "\n")
+            replay = ["simulate", *SERVED, "--lengths", str(trace), "--requests", "600", "--json", "--replay"]
+            whole = json.loads(run(*replay, "1", check=0).stdout)["simulate"]
+            drawn = json.loads(run(*replay, "1,pieces=5m", check=0).stdout)["simulate"]
+            self.assertEqual(whole["run"]["replications"], 1)
+            self.assertGreaterEqual(drawn["run"]["replications"], 8)
+            self.assertGreater(drawn["throughput"]["half_width"], 0)
+            self.assertEqual(drawn["load"]["block_seconds"], 300)
+            self.assertIn("no two pieces", run(*replay, "1,pieces=1h", check=3).stdout)
+            self.assertIn("under five minutes", run(*replay[:-2], "--replay", "1,pieces=60s", check=0).stdout)
+
     def test_an_interrupted_search_answers(self):
         for of in ("rate", "users"):
             process = subprocess.Popen([BINARY, "max", *SERVED, "--lengths", "chat", "--ttft", "1s", "--requests", "50000000", "--of", of,

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import bounds, calibration, external, facts, llamacpp, proof, published, report, serving, step_catalog, step_fit, workload
+from . import bounds, calibration, external, facts, llamacpp, proof, published, report, serving, step_catalog, workload
 from .cases import ROOT, load_measured
 from .figures import Table
 from .planner import Planner
@@ -39,7 +39,7 @@ def main(argv):
     planner = Planner(args.binary)
     if args.fit_steps:
         rows = [row for _, row in workload.step_fit_rows(planner)]
-        print("\n".join(step_catalog.write(step_fit.fit(rows), rows)))
+        print("\n".join(step_catalog.write(rows)))
         return 0
     cases = external.load(args.cases) if args.cases else load_measured()
     if args.only:
