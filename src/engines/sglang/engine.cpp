@@ -299,7 +299,9 @@ Result<Assessment> assess_sglang(const Question& q) {
   }
   Options whole;
   whole.set("model_path", json::Value(q.model->id));
-  for (const json::Member& m : line.entries()) whole.set(m.key, m.value);
+  // SGLang's parser knows no dotted flags.
+  const Options folded = with_objects(line);
+  for (const json::Member& m : folded.entries()) whole.set(m.key, m.value);
   a.command = launch_command("python -m sglang.launch_server", "", whole, q.settings.env,
                              SwitchStyle::present);
   return a;

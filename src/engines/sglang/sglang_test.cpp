@@ -201,6 +201,19 @@ TEST(SglangWeights, AdaptersAndHostMemory) {
   EXPECT_GT(moved.tokens, plan("{}").tokens);
 }
 
+// SGLang's own parser takes a JSON text, no dotted flags.
+TEST(SglangEngine, CommandHoldsObjectsWhole) {
+  const auto asked = testing::ask(
+      {.config = testing::kLlama8b,
+       .options =
+           R"({"cuda_graph_config":{"decode":{"max_bs":16},"prefill":{"backend":"full"}}})"});
+  const std::string command = testing::assess("sglang", asked).command;
+  EXPECT_NE(command.find(
+                R"(--cuda-graph-config '{"decode":{"max_bs":16},"prefill":{"backend":"full"}}')"),
+            std::string::npos)
+      << command;
+}
+
 TEST(SglangEngine, AsksForALargerFraction) {
   const Assessment a =
       testing::assess("sglang", testing::ask({.config = testing::kLlama8b,
