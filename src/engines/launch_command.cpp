@@ -69,4 +69,14 @@ std::string launch_command(std::string_view start, std::string_view model, const
   return line;
 }
 
+Options with_objects(const Options& options) {
+  Options folded;
+  const json::Value nested = options.to_json();
+  for (const json::Member& member : nested.as_object()) {
+    const bool whole = member.value.is_object();
+    folded.set(member.key, whole ? json::Value(json::dump(member.value)) : member.value);
+  }
+  return folded;
+}
+
 }  // namespace vramwise::engines

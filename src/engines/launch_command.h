@@ -21,4 +21,7 @@ std::string launch_command(std::string_view start, std::string_view model, const
 
 std::string shell_quoted(std::string_view text);
 
+// Dotted names folded into one JSON object a name, for programs that take no dotted flags.
+Options with_objects(const Options& options);
+
 }  // namespace vramwise::engines

@@ -20,11 +20,11 @@ constexpr std::string_view kPools = "sglang model_executor/pool_configurator.py"
 
 void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens,
               int64_t need_requests, Assessment& a) {
-  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes,
-                       Basis basis, std::string_view words, std::vector<Operand> operands,
-                       std::string_view source) {
+  const auto row_at = [&](int where, Ledger& ledger, Component component, std::string_view item,
+                          ByteRange bytes, Basis basis, std::string_view words,
+                          std::vector<Operand> operands, std::string_view source) {
     LedgerRow l;
-    l.device = device;
+    l.device = where;
     l.component = component;
     l.item = std::string(item);
     l.bytes = bytes;
@@ -32,6 +32,11 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
     l.formula = {words, std::move(operands)};
     l.source = source;
     ledger.add(std::move(l));
+  };
+  const auto row = [&](Ledger& ledger, Component component, std::string_view item, ByteRange bytes,
+                       Basis basis, std::string_view words, std::vector<Operand> operands,
+                       std::string_view source) {
+    row_at(device, ledger, component, item, bytes, basis, words, std::move(operands), source);
   };
   // An estimated head has a bar of its own; that of the rest is shared out.
   const bool estimated = !r.drafter.is_exact();
@@ -56,17 +61,18 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
           "this rank's share of the tensors, as loaded", {{"tp_size", double(s.tensor)}},
           "sglang layers");
     }
-    if (r.offloaded.count() > 0) {
-      LedgerRow host;
-      host.device = kHost;
-      host.component = Component::weights;
-      host.item = "offloaded weights";
-      host.bytes = ByteRange::exactly(r.offloaded);
-      host.basis = Basis::derived;
-      host.formula = {"cpu_offload_gb", {}};
-      host.source = "sglang srt/utils/offloader.py";
-      ledger->add(std::move(host));
-    }
+    const auto host_row = [&](Component component, std::string_view item, Bytes bytes,
+                              std::string_view words, std::string_view source) {
+      if (bytes.count() <= 0) return;
+      row_at(kHost, *ledger, component, item, ByteRange::exactly(bytes), Basis::derived, words, {},
+             source);
+    };
+    host_row(Component::weights, "offloaded weights", r.offloaded, "cpu_offload_gb",
+             "sglang srt/utils/offloader.py");
+    host_row(
+        Component::kv_cache, "hierarchical cache", r.host_cache,
+        s.host_cache.count() > 0 ? "hicache_size of this rank" : "hicache_ratio x the token pool",
+        "sglang mem_cache/memory_pool_host.py");
     row(*ledger, Component::weights, "left behind by loading", r.leftovers, Basis::modelled,
         "SGLang prints it as weights: free memory before less free memory after", {},
         "public server logs");
@@ -297,7 +303,9 @@ Result<Assessment> assess_sglang(const Question& q) {
   }
   Options whole;
   whole.set("model_path", json::Value(q.model->id));
-  for (const json::Member& m : line.entries()) whole.set(m.key, m.value);
+  // SGLang's parser knows no dotted flags.
+  const Options folded = with_objects(line);
+  for (const json::Member& m : folded.entries()) whole.set(m.key, m.value);
   a.command = launch_command("python -m sglang.launch_server", "", whole, q.settings.env,
                              SwitchStyle::present);
   return a;

@@ -123,7 +123,9 @@ int64_t prefill_sizes(int64_t largest) {
 double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
   const double modal = s.multimodal ? s.multimodal_factor : 1;
   if (s.fixed_fraction > 0) return s.fixed_fraction * modal;
-  const int64_t chunk = s.chunk > 0 ? s.chunk : 16384;
+  int64_t chunk = s.chunk > 0 ? s.chunk : 16384;
+  if (s.decodes_only)
+    chunk = saturating_multiply(s.max_running, std::max<int64_t>(1, s.draft_tokens));
   Bytes reserved = s.reserved_floor +
                    KiB(s.reserved_per_token_kib) * std::max<int64_t>(chunk, 2048) +
                    MiB(s.reserved_per_rank_mib) * (s.tensor * s.pipeline);
@@ -134,8 +136,10 @@ double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
     if (s.graph_batch > 300) reserved += MiB(3) * (s.graph_batch * s.data) / 2;
   }
   const bool latent = is_latent(*q.model);
-  if (s.graph_batch > 0 && !s.multimodal) {
-    reserved += latent ? MiB(s.latent_graph_mib) : MiB(s.prefill_graph_mib) * prefill_sizes(chunk);
+  if (s.graph_batch > 0 && s.prefill_graphs && !s.multimodal) {
+    const int64_t longest = s.prefill_limit > 0 ? std::min(s.prefill_limit, chunk) : chunk;
+    reserved +=
+        latent ? MiB(s.latent_graph_mib) : MiB(s.prefill_graph_mib) * prefill_sizes(longest);
   }
   reserved = s.set_aside.count() > 0 ? s.set_aside : std::max(reserved, s.large_floor);
   const double share =
@@ -252,6 +256,12 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   if (r.tokens > 0) r.full_pool = Bytes(r.cells.real_full) * (r.tokens + s.page);
   if (r.window_tokens > 0) r.window_pool = Bytes(r.cells.window) * (r.window_tokens + s.page);
   if (r.state_slots > 0) r.state_pool = Bytes(r.cells.state) * (r.state_slots + 1);
+  if (s.host_cache_ratio > 0) {
+    r.host_cache = s.host_cache;
+    if (r.host_cache.count() == 0) {
+      r.host_cache = Bytes(int64_t(double(r.full_pool.count()) * s.host_cache_ratio));
+    }
+  }
   r.graphs = MiB(s.graph_per_batch_mib) * s.graph_batch;
   r.activations = KiB(s.activation_kib) * (s.chunk > 0 ? s.chunk : 16384);
   // min(clamp(tokens / context x 512, 2048, 4096), tokens / 2) requests a worker.

@@ -26,6 +26,7 @@ struct Cells {
 struct RankPlan {
   RankWeights parts;
   Bytes offloaded;    // of the weights, in host memory
+  Bytes host_cache;   // second level of the cache, in host memory
   ByteRange drafter;  // the part of a separate drafter, with its bar
   ByteRange weights;  // as the free memory falls by
   // Gone before the weights, and left behind by loading them; as measured where a run applies.

@@ -66,6 +66,47 @@ Result<bool> read_sizes(const Options& o, Facts& facts, const Circumstances& now
   return true;
 }
 
+Result<bool> is_off(const Options& o, std::string_view name) {
+  TRY_ASSIGN(const auto backend, o.string(name));
+  return backend && to_lower(*backend) == "disabled";
+}
+
+// Which graphs are captured, by phase; a server of one phase captures those of that phase alone.
+Result<bool> read_graphs(const Options& o, Setup& s) {
+  TRY_ASSIGN(const auto batch, o.integer("cuda_graph_config.decode.max_bs", 0, 1 << 20));
+  TRY_ASSIGN(const auto tokens, o.integer("cuda_graph_config.prefill.max_bs", 0, 1 << 24));
+  TRY_ASSIGN(const auto limit, o.integer("cuda_graph_max_bs_prefill", 0, 1 << 24));
+  TRY_ASSIGN(const auto no_decode, o.boolean("disable_decode_cuda_graph"));
+  TRY_ASSIGN(const auto no_prefill, o.boolean("disable_prefill_cuda_graph"));
+  TRY_ASSIGN(const auto role, o.string("disaggregation_mode"));
+  TRY_ASSIGN(const bool decode_off, is_off(o, "cuda_graph_config.decode.backend"));
+  TRY_ASSIGN(const bool decode_off_too, is_off(o, "cuda_graph_backend_decode"));
+  TRY_ASSIGN(const bool prefill_off, is_off(o, "cuda_graph_config.prefill.backend"));
+  TRY_ASSIGN(const bool prefill_off_too, is_off(o, "cuda_graph_backend_prefill"));
+  if (batch && s.graph_batch > 0) s.graph_batch = *batch;
+  s.prefill_limit = tokens ? *tokens : limit.value_or(0);
+  const std::string phase = to_lower(role.value_or(""));
+  s.decodes_only = phase == "decode";
+  if (no_decode.value_or(false) || decode_off || decode_off_too || phase == "prefill") {
+    s.graph_batch = 0;
+  }
+  s.prefill_graphs =
+      !(no_prefill.value_or(false) || prefill_off || prefill_off_too || s.decodes_only);
+  return true;
+}
+
+// A second level of the cache in host memory. Source: sglang mem_cache/memory_pool_host.py.
+Result<bool> read_host_cache(const Options& o, Setup& s) {
+  TRY_ASSIGN(const auto on, o.boolean("enable_hierarchical_cache"));
+  TRY_ASSIGN(const auto size, o.number("hicache_size", 0, 1e6));
+  TRY_ASSIGN(const auto ratio, o.number("hicache_ratio", 0, 1e6));
+  if (!on.value_or(false)) return true;
+  constexpr double kGigabyte = 1e9;
+  s.host_cache = Bytes(int64_t(size.value_or(0) * kGigabyte));
+  s.host_cache_ratio = ratio.value_or(2);
+  return true;
+}
+
 Result<bool> read_cache(const Options& o, const Question& q, Facts& facts, const Circumstances& now,
                         const Kinds& kinds, Setup& s) {
   TRY_ASSIGN(const auto dtype, o.string("dtype"));
@@ -230,6 +271,8 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   now.marlin = is_repacked(*q.weights);
   const Kinds kinds = kinds_of(*q.model);
   TRY(read_sizes(o, facts, now, s));
+  TRY(read_graphs(o, s));
+  TRY(read_host_cache(o, s));
   TRY(read_cache(o, q, facts, now, kinds, s));
   TRY(read_limits(o, q, s));
   TRY(read_loading(o, q, s, notes));

@@ -19,7 +19,12 @@ struct Setup {
   std::optional<double> fraction;  // mem_fraction_static
   int64_t chunk = 0;               // chunked_prefill_size; 0: off
   int64_t graph_batch = 0;         // largest captured decode batch; 0: no graphs
-  int64_t max_running = 0;         // 0: derived
+  bool prefill_graphs = true;
+  int64_t prefill_limit = 0;    // largest captured prefill, tokens; 0: the chunk
+  bool decodes_only = false;    // prompts are read by another server (disaggregation_mode)
+  Bytes host_cache;             // hierarchical cache of a rank in host memory; zero: by the ratio
+  double host_cache_ratio = 0;  // times the pool; 0: no hierarchical cache
+  int64_t max_running = 0;      // 0: derived
   int64_t context = 0;
   std::optional<int64_t> max_tokens;  // max_total_tokens
   int64_t page = 1;

@@ -44,6 +44,37 @@ TEST(SglangPools, DefaultFractionOfEarlierReleases) {
   EXPECT_DOUBLE_EQ(fraction("0.4.9", 4), 0.856);  // (81,559 - 11.5 x 1,024) / 81,559
 }
 
+// Graphs of a phase that is switched off, or done by another server, are not set aside.
+TEST(SglangPools, GraphsByPhase) {
+  const auto fraction = [](std::string_view options) {
+    return planned(testing::ask({.config = testing::kLlama8b,
+                                 .total = MiB(81559) * 1000 / 1005,
+                                 .options = options}))
+        .fraction;
+  };
+  // 512 + 12,288 + 128 + 2 a sequence (256) + 8 of 58 prefill sizes, of 81,559 MiB.
+  EXPECT_DOUBLE_EQ(fraction("{}"), 0.830);
+  EXPECT_DOUBLE_EQ(fraction(R"({"cuda_graph_config":{"decode":{"max_bs":16},
+                                "prefill":{"backend":"disabled"}}})"),
+                   0.841);
+  EXPECT_DOUBLE_EQ(fraction(R"({"disable_prefill_cuda_graph":true})"), 0.835);
+  // At least 10 GiB on large cards; 64 sequences of one token take less than 2,048 tokens' worth.
+  EXPECT_DOUBLE_EQ(fraction(R"({"disaggregation_mode":"decode","max_running_requests":64})"),
+                   0.874);
+}
+
+// A second level in host memory: a size of its own, or twice the pool.
+TEST(SglangPools, HierarchicalCache) {
+  const auto host = [](std::string_view options) {
+    return planned(testing::ask({.config = testing::kLlama8b, .options = options}));
+  };
+  EXPECT_EQ(host("{}").host_cache.count(), 0);
+  EXPECT_EQ(host(R"({"enable_hierarchical_cache":true,"hicache_size":30})").host_cache.count(),
+            30'000'000'000);
+  const RankPlan ratio = host(R"({"enable_hierarchical_cache":true})");
+  EXPECT_EQ(ratio.host_cache.count(), 2 * ratio.full_pool.count());
+}
+
 TEST(SglangPools, CellsPerToken) {
   EXPECT_EQ(planned(testing::ask({.config = testing::kLlama8b})).cells.full, 131072);
   EXPECT_EQ(planned(testing::ask({.config = testing::kQwen30bA3b})).cells.full, 98304);
@@ -168,6 +199,19 @@ TEST(SglangWeights, AdaptersAndHostMemory) {
   EXPECT_EQ(moved.offloaded, GiB(4));
   EXPECT_EQ(moved.parts.total(), whole - GiB(4));
   EXPECT_GT(moved.tokens, plan("{}").tokens);
+}
+
+// SGLang's own parser takes a JSON text, no dotted flags.
+TEST(SglangEngine, CommandHoldsObjectsWhole) {
+  const auto asked = testing::ask(
+      {.config = testing::kLlama8b,
+       .options =
+           R"({"cuda_graph_config":{"decode":{"max_bs":16},"prefill":{"backend":"full"}}})"});
+  const std::string command = testing::assess("sglang", asked).command;
+  EXPECT_NE(command.find(
+                R"(--cuda-graph-config '{"decode":{"max_bs":16},"prefill":{"backend":"full"}}')"),
+            std::string::npos)
+      << command;
 }
 
 TEST(SglangEngine, AsksForALargerFraction) {
