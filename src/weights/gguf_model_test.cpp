@@ -186,9 +186,10 @@ TEST(Gguf, OtherMakersByName) {
   const auto type = [&](const char* mixture, const char* name) {
     return quantize(m, mixture)->find(name)->type;
   };
-  // A "70B" keeps its own rule for values; the other matrices are those of 2023.
   EXPECT_EQ(quantize(m, "2023-q2_k")->file_type, "2023-Q2_K");
-  const model::Model small = llama(kTiny, 4);
+  testing::LlamaShape four_layers = kTiny;
+  four_layers.layers = 4;
+  const model::Model small = llama(four_layers);
   const auto of = [&](const char* mixture, const char* name) {
     return quantize(small, mixture)->find(name)->type;
   };
