@@ -152,6 +152,8 @@ constexpr Rule kRules[] = {
      "stored in int4 in groups of 128; head and routers in 16 bits"},
     {"-w8a8", Publisher::any, "", kInt8Channel,
      "stored in int8, a scale per output row; head and routers in 16 bits"},
+    {"-int4", Publisher::redhat, "", kInt4Group128,
+     "stored in int4 in groups of 128; head and routers in 16 bits"},
     {"-int8", Publisher::any, "", kInt8Channel,
      "stored in int8, a scale per output row; head and routers in 16 bits"},
     {"-nvfp4", Publisher::nvidia, "", kModeloptNvfp4,

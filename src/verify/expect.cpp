@@ -64,8 +64,9 @@ constexpr std::array kLines = {
              C::activations, Ranks::largest},
     LineRule{"trtllm", A::begin, "available KV cache memory when", "available", C::kv_cache,
              Ranks::smallest},
+    // The pool of the trial run is printed first.
     LineRule{"trtllm", A::begin, "Allocated for max tokens", "pool_tokens", C::groups,
-             Ranks::smallest},
+             Ranks::latest},
     LineRule{"ollama", A::whole, "gpu memory: available", "gpu_available", C::other_processes,
              Ranks::smallest},
     LineRule{"ollama", A::whole, "gpu memory: minimum", "gpu_minimum", C::settings,
@@ -276,6 +277,7 @@ std::optional<Logged> logged(const Log& log, const Expected& expected) {
     switch (expected.ranks) {
       // Ranks without a name of their own print one line each: their extremes count.
       case Ranks::smallest: out.value = std::min(out.value, r->smallest); break;
+      case Ranks::latest: out.value = std::min(out.value, r->last); break;
       case Ranks::largest: out.value = std::max(out.value, r->last); break;
       case Ranks::sum: out.value += r->sum; break;
     }

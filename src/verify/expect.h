@@ -29,7 +29,8 @@ std::string_view to_string(Component component);
 std::string_view words_of(Component component);
 
 // How the values of several ranks make one figure.
-enum class Ranks { smallest, largest, sum };
+// Several ranks' values as one: latest is the smallest of what each printed last.
+enum class Ranks { smallest, largest, sum, latest };
 
 struct Expected {
   std::string field;   // as in the templates

@@ -307,6 +307,8 @@ void ConfigReader::line(std::string_view id, std::string_view text,
     if (!dump) read_namespace(text, tables_, config);
   }
   if (id == "vllm_moe_backend") read_moe_backend(captures, config);
+  if (id == "vllm_fp8_cache") set_once(config, "kv_cache_dtype", Value("fp8"));
+  if (id == "vllm_no_all_reduce") set_once(config, "disable_custom_all_reduce", Value(true));
   if (id == "wsl") config.wsl = true;
   if (id == "card_of_kernels" || (id == "card_of_list" && config.gpu.empty())) {
     if (const Capture* card = capture(captures, "card")) config.gpu = card_name(card->text);

@@ -214,6 +214,22 @@ TEST(LogReader, TheBackendOfTheExpertsIsAnOptionUnlessGiven) {
             "triton");
 }
 
+TEST(LogReader, WhatTheEngineCameToIsAnOption) {
+  LogReader reader;
+  reader.feed(
+      "(Worker_TP0 pid=1) WARNING [custom_all_reduce.py:154] Custom allreduce is disabled because "
+      "your platform lacks GPU P2P capability\n"
+      "INFO [flashinfer.py:780] decode_backend=flashinfer-native, "
+      "kv_cache_dtype=torch.float8_e4m3fn, arch=sm121\n"
+      "WARNING [interface.py:525] Using 'pin_memory=False' as WSL is detected.\n");
+  reader.finish();
+  const LogConfig& config = reader.log().config;
+  ASSERT_NE(config.options.find("disable_custom_all_reduce"), nullptr);
+  ASSERT_NE(config.options.find("kv_cache_dtype"), nullptr);
+  EXPECT_EQ(config.options.find("kv_cache_dtype")->as_string(), "fp8");
+  EXPECT_TRUE(config.wsl);
+}
+
 }  // namespace
 // A server that was started twice.
 constexpr std::string_view kFirst =

@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "base/text.h"
+#include "weights/weights.h"
 
 namespace vramwise::verify {
 namespace {
@@ -158,6 +159,9 @@ const Row* find(const std::vector<Row>& rows, std::string_view field) {
   return nullptr;
 }
 
+// Files and format disagree from this share on; total_size leaves out headers and buffers.
+constexpr double kOtherFormat = 0.02;
+
 class Attributor {
  public:
   Attributor(const Log& log, const plan::Plan& plan, const plan::Plan* pool, Reconciliation& out)
@@ -193,8 +197,21 @@ class Attributor {
       const Component c = row->expected.component;
       add(c, row->difference, !row->within_bar,
           std::string(words_of(c)) + ": " + gib(row->logged.value) + " logged, " +
-              gib(row->expected.likely) + " predicted (" + signed_gib(row->difference) + ")");
+              gib(row->expected.likely) + " predicted (" + signed_gib(row->difference) + ")" +
+              (field == "weights" && !row->within_bar ? other_format(row->difference) : ""));
     }
+  }
+
+  // Files that are larger, or smaller, than those of the format taken, as the loaded weights are.
+  std::string other_format(double difference) const {
+    const Reading* files = log_.one("checkpoint");
+    if (files == nullptr) return {};
+    const double expected =
+        double(weights::at_rest_bytes(*plan_.resolved.model, *plan_.resolved.weights).count());
+    const double more = files->first - expected;
+    if (std::fabs(more) < kOtherFormat * expected || more * difference < 0) return {};
+    return ": the files hold " + gib(files->first) + ", not " + gib(expected) +
+           ", so another format than the one taken; give its config.json";
   }
 
   // The cache gets what the other terms leave: what they do not explain has another cause.

@@ -30,6 +30,12 @@ constexpr std::array kRows = {
              "0.19", ""},
     Template{"mxfp4.py:{:n}\\] Using {moe_backend:w} backend", kConfig, P::load, "vllm_moe_backend",
              "0.11", "0.18"},
+    // What "auto" came to, and what the machine allows.
+    Template{"Custom allreduce is disabled because", kConfig, P::load, "vllm_no_all_reduce"},
+    Template{"Using fp8 data type to store kv cache", kConfig, P::load, "vllm_fp8_cache", "0.4",
+             ""},
+    Template{"kv_cache_dtype=torch.float8_e4m3fn", kConfig, P::profile, "vllm_fp8_cache", "0.24",
+             ""},
     Template{"Total CPU offloaded parameters: {cpu_offload:size}"},
     Template{"Starting to load model ", kValues, P::load},
 

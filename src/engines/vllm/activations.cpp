@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace vramwise::engines::vllm {
 namespace {
 
@@ -159,6 +161,16 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
       saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
 }
 
+// Pooling models run their pooler in the profile, nothing is sampled: by the options, by a class of
+// that kind, or by a repository of sentence transformers, which vLLM knows by its modules.json.
+// Source: vllm v1/worker/gpu_model_runner.py, profile_run.
+bool pools(const model::Model& model, const Given& given) {
+  const std::string id = to_lower(model.id);
+  return given.pooling || ends_with(model.architecture, "ForSequenceClassification") ||
+         ends_with(model.architecture, "ForRewardModel") || contains(id, "-embedding") ||
+         contains(id, "embed-");
+}
+
 }  // namespace
 
 void fill_activations(const model::Model& model, const weights::Weights& weights,
@@ -169,7 +181,7 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
   const int64_t hidden = model.hidden_size;
 
   shape.stays_fixed = profile.cublas_workspace;
-  shape.samples = profile.sampler_when_chunked || !decided.chunked;
+  shape.samples = !pools(model, given) && (profile.sampler_when_chunked || !decided.chunked);
   shape.sampler_per_sequence = profile.sampler_bytes * model.vocab_size + 2 * hidden * d;
   shape.sampler_per_token = hidden * d;
   shape.sampler_fixed = profile.sampler_buffer_bytes * multiprocessors * model.vocab_size;

@@ -23,6 +23,13 @@ bool suits_runner_2(const model::Model& model, const Given& given) {
   return true;
 }
 
+// vLLM's own all-reduce is off on more than two such cards, and with it the buffers around it.
+// Source: vllm distributed/device_communicators/custom_all_reduce.py.
+bool joined_by_pcie_alone(const catalog::Gpu& gpu) {
+  return starts_with(gpu.interconnect, "PCIe") && !contains(gpu.interconnect, "NVLink") &&
+         !contains(gpu.interconnect, "bridge");
+}
+
 Circumstances circumstances_of(const Question& q, const Given& given, std::string& card) {
   Circumstances now = circumstances(*q.hardware);
   now.ranks = given.tensor;
@@ -34,6 +41,7 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
   if (!q.hardware->devices.empty()) {
     const catalog::Gpu& gpu = q.hardware->devices.front().gpu;
     card = to_lower(gpu.id + " " + gpu.name);
+    if (given.tensor > 2 && joined_by_pcie_alone(gpu)) now.own_all_reduce = false;
     // vLLM looks at the smallest card's total.
     for (const Device& device : q.hardware->devices) now.total = std::min(now.total, device.total);
   }

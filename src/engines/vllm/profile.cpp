@@ -87,7 +87,7 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   const json::Value& fp8 = facts.row("fp8_weights", now);
   p.marlin_fp8 = fp8.find("marlin") != nullptr;
   p.gptq_without_marlin = fp8.find("gptq_without_marlin") != nullptr;
-  p.weights_per_mille = facts.integer("weights_per_mille");
+  p.weights_per_mille = facts.integer(facts.row("weights_per_mille", now), "value");
   p.unverified_per_mille = facts.integer("unverified_per_mille");
 }
 

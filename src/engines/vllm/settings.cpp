@@ -112,6 +112,11 @@ Result<bool> read_budget(const Reader& r, Given& g) {
 
 Result<bool> read_cache(const Reader& r, Given& g) {
   TRY_ASSIGN(g.block_tokens, r.count("block_size", 1, 1 << 20));
+  TRY_ASSIGN(const std::string runner, r.word("runner", "auto"));
+  TRY_ASSIGN(const std::string convert, r.word("convert", "auto"));
+  TRY_ASSIGN(const std::string task, r.word("task", "auto"));
+  g.pooling = runner == "pooling" || convert == "embed" || convert == "classify" ||
+              (task != "auto" && task != "generate" && task != "transcription" && task != "draft");
   TRY_ASSIGN(g.cache_dtype, r.word("kv_cache_dtype", "auto"));
   TRY_ASSIGN(g.dtype, r.word("dtype", "auto"));
   TRY_ASSIGN(g.conv_dtype, r.word("mamba_cache_dtype", "auto"));

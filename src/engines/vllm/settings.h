@@ -41,6 +41,7 @@ struct Given {
   bool async_scheduling = true;
   bool no_window_groups = false;  // disable_hybrid_kv_cache_manager, KV connectors
   bool own_all_reduce = true;
+  bool pooling = false;  // asked to embed, classify or score: nothing is sampled
   bool language_only = false, skip_tower_profiling = false;
   std::optional<int64_t> images_per_prompt, videos_per_prompt;  // limit_mm_per_prompt
   int64_t item_pixels = 0;  // mm_processor_kwargs.max_pixels; 0 = the processor's own
