@@ -45,6 +45,89 @@ TEST(Json, HostileTextIsRefused) {
   EXPECT_EQ(parse("[1,2,3,4,5,6,7,8,9,10,11]", "t", few).error().code, ErrorCode::too_large);
 }
 
+TEST(Json, WhatTheGrammarAllowsAndNothingElse) {
+  for (const char* text : {"0", "-0", "1e5", "-1.25E+10", "[]", "{}", " [ 1 , 2 ] ", "\"\"", "null",
+                           "[true,false]", R"("\"\\\/\b\f\n\r\t\u0041\ud83d\ude00")",
+                           "\"\x7f\xc3\xa9\"", "\xef\xbb\xbf[1]", "[Infinity,-Infinity]"}) {
+    EXPECT_TRUE(parse(text, "t")) << text;
+  }
+  for (const char* text : {"01",
+                           "-",
+                           "+1",
+                           ".5",
+                           "1.",
+                           "1.e5",
+                           "1e",
+                           "1e+",
+                           "0x1",
+                           "[1,]",
+                           "[,1]",
+                           "[1 2]",
+                           "[1",
+                           "]",
+                           "[1}",
+                           "{\"a\":1]",
+                           "{\"a\"}",
+                           "{\"a\":}",
+                           "{\"a\":1,}",
+                           "{,}",
+                           "{a:1}",
+                           "{'a':1}",
+                           "{1:2}",
+                           "[1]]",
+                           "tru",
+                           "nul",
+                           "NaN",
+                           "\"",
+                           "\"\\x\"",
+                           "\"\\u12\"",
+                           "\"\\u12g4\"",
+                           "\"\\ud800\"",
+                           "\"\\ud800u0041\"",
+                           "\"\\ud800\\u0041\"",
+                           "\"\\udc00\"",
+                           "\"a\nb\"",
+                           "\"\xff\"",
+                           "\"\xc0\x80\"",
+                           "\"\xed\xa0\x80\"",
+                           "\"\xf4\x90\x80\x80\"",
+                           "\"\xe2\x82\"",
+                           "// c",
+                           "\xef\xbb",
+                           "1e999"}) {
+    EXPECT_FALSE(parse(text, "t")) << text;
+  }
+}
+
+TEST(Json, EscapesBecomeUtf8) {
+  EXPECT_EQ(parse(R"("\u0041\u00e9\u20ac\ud83d\ude00")", "t")->as_string(),
+            "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+}
+
+TEST(Json, WholeNumbersStayWholeAsLongAsTheyFit) {
+  EXPECT_EQ(parse("9223372036854775807", "t")->as_integer(), 9223372036854775807);
+  EXPECT_EQ(parse("9223372036854775808", "t")->kind(), Kind::number);
+  EXPECT_EQ(parse("-0", "t")->kind(), Kind::integer);
+  EXPECT_EQ(parse("1e2", "t")->kind(), Kind::number);
+}
+
+TEST(Json, AFaultSaysWhatWasExpectedAndWhere) {
+  const auto fault = [](std::string_view text) { return parse(text, "t").error(); };
+  EXPECT_EQ(fault("{\"a\" 1}").message, "not valid JSON: expected ':' after the key, found 1");
+  EXPECT_EQ(fault("{\"a\" 1}").where.column, 6);
+  EXPECT_EQ(fault("[1,\n 2").message, "not valid JSON: expected ',' or ']', but the text ends");
+  EXPECT_EQ(fault("[1,\n 2").where.line, 2);
+  EXPECT_EQ(fault("[1,\n x]").where.column, 2);
+}
+
+TEST(Json, ANumberEndsOnItsOwnLine) {
+  const std::string text = "{\n\"layers\": -3\n}";
+  const auto value = parse(text, "t");
+  const auto layers = Reader(*value, "t", text).require_integer({"layers"}, 1, 100);
+  ASSERT_FALSE(layers);
+  EXPECT_EQ(layers.error().where.line, 2);
+}
+
 TEST(Json, BadUtf8IsReplacedWhenWritten) {
   EXPECT_EQ(quote("a\xff"
                   "b"),

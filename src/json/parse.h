@@ -1,4 +1,4 @@
-// Text to json::Value. The only door to the JSON library.
+// Text to json::Value.
 #pragma once
 
 #include <string>

@@ -24,6 +24,7 @@ interface Line {
 export function Cards({ plan, request }: { plan: Plan; request: Request }) {
   const rows = use((state) => state.cards);
   const done = use((state) => state.cardsDone);
+  const price = use((state) => state.price);
   const [[key, direction], setSort] = useState<[Sort, 1 | -1]>(['usd', 1]);
   const [all, setAll] = useState(false);
   const lines = sorted(linesOf(rows ?? [], plan, request), key, direction);
@@ -45,7 +46,7 @@ export function Cards({ plan, request }: { plan: Plan; request: Request }) {
               <th class="r"><span class="sr">Try</span></th>
             </tr>
           </thead>
-          <tbody>{shown.map((line) => <CardLine key={`${line.mine} ${line.gpu}`} {...line} />)}</tbody>
+          <tbody>{shown.map((line) => <CardLine key={`${line.mine} ${line.gpu}`} {...line} price={line.mine ? (line.choice ?? price) : line.choice} />)}</tbody>
         </table>
       </div>
       {!rows && <p class="muted below">Comparing cards…</p>}
@@ -68,7 +69,7 @@ function sorted(lines: Line[], key: Sort, direction: number): Line[] {
   return [...lines].sort((a, b) => Number(b.mine) - Number(a.mine) || direction * (value(a) - value(b)));
 }
 
-function CardLine({ gpu, count, sketch: bar, choice, mine }: Line) {
+function CardLine({ gpu, count, sketch: bar, choice, mine, price }: Line & { price: GpuChoice | undefined }) {
   const free = bar ? bar.limit - bar.total : choice?.free_bytes;
   const outcome = mine ? bar?.outcome : choice?.outcome;
   const max = bar ? Math.max(bar.card, bar.total) * 1.01 : 1;
@@ -86,8 +87,8 @@ function CardLine({ gpu, count, sketch: bar, choice, mine }: Line) {
       <td class="r hidesm">{free === undefined ? '' : signed(free)}</td>
       <td class="r">{choice?.users !== undefined ? grouped(choice.users) : ''}</td>
       <td class="hidesm verd">{outcome && <Chip outcome={outcome} />}</td>
-      <td class="r">{choice?.usd_per_hour !== undefined ? choice.usd_per_hour.toFixed(2) : !mine && <span class="muted">none read</span>}</td>
-      <td class="r muted hidesm hidemd nw from">{choice?.offer ? `${choice.offer.replace(/^\d+ x /, '').split(' ')[0]} ${choice.price_date}` : ''}</td>
+      <td class="r">{price?.usd_per_hour !== undefined ? price.usd_per_hour.toFixed(2) : gpu && <span class="muted">none read</span>}</td>
+      <td class="r muted hidesm hidemd nw from">{price?.offer ? `${price.offer.replace(/^\d+ x /, '').split(' ')[0]} ${price.price_date}` : ''}</td>
       <td class="r">{!mine && <button class="btn sm" aria-label={`Try ${count} × ${gpuName(gpu)}`} onClick={take}>Try</button>}</td>
     </tr>
   );

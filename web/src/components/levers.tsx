@@ -1,8 +1,9 @@
 // What would help: each change planned again, as a bar before and after, with what it costs and a Try button.
 import { useState } from 'preact/hooks';
 import { Mini } from '../charts/mini';
-import type { Plan } from '../core/types';
-import { tryLever } from '../state/actions';
+import type { Lever, Plan, Smallest } from '../core/types';
+import { takeCards, tryLever } from '../state/actions';
+import { gpuName } from '../state/catalog';
 import { sketch } from '../state/planner';
 import { use, type LeverRow } from '../state/store';
 import { GiB, capital, gib1, plural } from '../text/format';
@@ -36,8 +37,16 @@ export function Levers({ plan }: { plan: Plan }) {
   );
 }
 
+/** Cards to take instead, by name. */
+export const Cards = ({ smallest }: { smallest: Smallest }) => (
+  <><button class="link" onClick={() => takeCards(smallest)}>{smallest.count} × {gpuName(smallest.gpu)}</button>{smallest.layout && smallest.count > 1 && ` (${smallest.layout})`}.</>
+);
+
 /** Each flag with its value: a line breaks between them, not after the dashes. */
 const flags = (option: string) => option.split(/ (?=-)/);
+
+/** A server that does not start prints nothing to check. */
+const worth = (lever: Lever) => lever.starts && (lever.outcome === 'fits' || lever.outcome === 'tight' || !!lever.users);
 
 function LeverLine({ row: { lever, after }, now }: { row: LeverRow; now: ReturnType<typeof sketch> }) {
   const max = Math.max(now.total, now.card, after?.card ?? 0, after?.total ?? 0) * 1.02;
@@ -50,12 +59,13 @@ function LeverLine({ row: { lever, after }, now }: { row: LeverRow; now: ReturnT
       <div class="gr">
         {after ? <Mini sketch={after} width={260} height={22} max={max} before={now.total} /> : <div class="nobar" />}
         {lever.cost && <div class="cost">{capital(lever.cost)}.</div>}
+        {lever.check && worth(lever) && <div class="cost check">To check: {lever.check.text}.</div>}
       </div>
       <div class="fr">{Math.abs(freed) < 0.05 * GiB ? '±0.0' : `${freed > 0 ? '\u2212' : '+'}${gib1(freed)}`}</div>
       <div class="o">
         <Chip outcome={lever.outcome} />
         <small>
-          {[users ? plural(users, 'user') : '', lever.outcome === 'fits' && left !== undefined ? `${gib1(Math.max(0, left))} free` : ''].filter(Boolean).join(', ')}
+          {[lever.outcome === 'fits' && !lever.reaches ? 'less than asked' : '', users ? plural(users, 'user') : '', lever.outcome === 'fits' && left !== undefined ? `${gib1(Math.max(0, left))} free` : ''].filter(Boolean).join(', ')}
         </small>
       </div>
       <div class="go"><button class="btn sm" aria-label={`Try: ${lever.change}`} onClick={() => tryLever(lever)}>Try</button></div>

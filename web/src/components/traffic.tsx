@@ -86,7 +86,7 @@ function Figures({ s, first }: { s: Simulated; first: boolean }) {
         </p>
       )}
       <dl class="limits traffic">
-        <Cell name={<Term word="Users under this traffic" />} id="users-p99" value={grouped(users.p99)}>at p99 of occupancy; {grouped(users.p95)} at p95, {grouped(users.p50)} at p50</Cell>
+        <Cell name={<Term word="Users under this traffic" />} id="users-p99" value={grouped(users.p99)}>at p99 of occupancy; {grouped(users.p95)} at p95, {grouped(users.p50)} at p50{s.servers && `; on ${grouped(s.servers.count)} servers`}</Cell>
         <Cell name="Worst case" id="users-worst" value={users.worst_case === undefined ? 'not known' : grouped(users.worst_case)}>
           if all took {grouped(users.worst_case_tokens ?? 0)} tokens{users.worst_case_at_p99_length !== undefined && `; ${grouped(users.worst_case_at_p99_length)} at the p99 length`}
         </Cell>
@@ -103,9 +103,9 @@ function Figures({ s, first }: { s: Simulated; first: boolean }) {
           {cost ? `${dollars(cost.low)} to ${dollars(cost.high)}; ${dollars(cost.usd_per_million_tokens)} over prompts and answers` : 'give a price of your own'}
         </Cell>
         {!drowned && <>
-        <Cell name={<Term word="First token" />} id="ttft" value={seconds(s.ttft_seconds.p50)}>p95 {seconds(s.ttft_seconds.p95)}, p99 {seconds(s.ttft_seconds.p99)}</Cell>
+        <Cell name={<Term word="First token" />} id="ttft" value={seconds(s.ttft_seconds.p50)}>p95 {seconds(s.ttft_seconds.p95)}, p99 {seconds(s.ttft_seconds.p99)}{within(s.ttft_seconds.p99_half_width, seconds)}</Cell>
         <Cell name={<Term word="Between tokens" />} id="itl" value={seconds(s.inter_token_seconds.p50)}>p95 {seconds(s.inter_token_seconds.p95)}, p99 {seconds(s.inter_token_seconds.p99)}</Cell>
-        <Cell name="Throughput" id="throughput" value={rate(s.throughput.output_tokens_per_second)} unit="tokens/s">{rate(s.throughput.requests_per_second)} requests/s, {rate(s.mean_running)} running at a time</Cell>
+        <Cell name="Throughput" id="throughput" value={rate(s.throughput.output_tokens_per_second)} unit="tokens/s">{rate(s.throughput.requests_per_second)}{within(s.throughput.half_width, rate)} requests/s, {rate(s.mean_running)} running at a time</Cell>
         <Cell name={<Term word="Limited by" />} id="limited-by" value={LIMITS[s.limited_by] ?? s.limited_by}>
           {s.waiting.share > 0 ? `${share(s.waiting.share)} of requests wait` : 'no request waits'}; {s.preemptions_per_1000 > 0 ? `${s.preemptions_per_1000.toFixed(s.preemptions_per_1000 < 10 ? 1 : 0)} of 1,000` : 'none'} preempted
         </Cell>
@@ -121,6 +121,9 @@ function Figures({ s, first }: { s: Simulated; first: boolean }) {
     </>
   );
 }
+
+/** Half of the 95 % confidence interval over the repetitions; none after one run. */
+const within = (half: number | undefined, text: (value: number) => string) => (half ? ` ± ${text(half)}` : '');
 
 const LIMITS: Record<string, string> = { kv_cache: 'KV cache', max_sequences: 'sequences at once', 'nothing yet': 'nothing yet' };
 
@@ -165,7 +168,8 @@ function Small({ s, notes }: { s: Simulated; notes: string[] }) {
     <>
       {all.length > 0 && <ul class="notes below">{all.map((note) => <li key={note}>{capital(note)}</li>)}</ul>}
       <p class="muted below small">
-        {grouped(s.run.requests)} requests in {grouped(s.run.steps)} steps, {s.run.replications} repetitions, seed {s.run.seed}.
+        {grouped(s.run.requests)} requests in {grouped(s.run.steps)} steps, {s.run.replications} repetitions{s.run.half_width_share ? ` until ± ${share(s.run.half_width_share)}` : ''}, seed {s.run.seed}.
+        {s.servers && ` ${grouped(s.servers.count)} servers; ${s.servers.split ?? (s.servers.router === 'round_robin' ? 'requests go round in turns' : 'a request goes to the one with the fewest')}. Occupancy is of one of them.`}
         {s.lengths.source && ` Lengths: ${s.lengths.source}.`}
         {s.cost?.offer && ` Price: ${s.cost.offer} at $${s.cost.usd_per_hour.toFixed(2)} an hour, read ${s.cost.price_date}.`}
       </p>

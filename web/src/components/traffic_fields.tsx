@@ -7,7 +7,7 @@ import { workloads } from '../state/catalog';
 import { openFiles } from '../state/files';
 import { usersOf } from '../state/request';
 import { set, use } from '../state/store';
-import { OWN_LENGTHS, modeOf, withMode, withPreset, withTraffic, type Mode } from '../state/traffic';
+import { OWN_LENGTHS, drafts, modeOf, withMode, withPreset, withTraffic, type Mode } from '../state/traffic';
 import { Chevron } from './icons';
 import { NumberField } from './number_field';
 import { Segmented } from './segmented';
@@ -64,6 +64,7 @@ function Fields({ request }: { request: Request }) {
       {traffic?.trace && <Columns traffic={traffic} />}
       {chosen === 'own' && traffic?.lengths && <OwnLengths lengths={traffic.lengths} />}
       {chosen !== '' && <Arrivals traffic={traffic!} users={usersOf(request)} />}
+      {chosen !== '' && <Servers traffic={traffic!} drafting={drafts(request)} />}
     </>
   );
 }
@@ -135,6 +136,26 @@ function Arrivals({ traffic, users }: { traffic: Traffic; users: number }) {
       </div>
       <Promise traffic={traffic} />
     </>
+  );
+}
+
+/** More than one server, and how well drafts are guessed. */
+function Servers({ traffic, drafting }: { traffic: Traffic; drafting: boolean }) {
+  const { replicas, router, acceptance } = traffic;
+  const change = (patch: Partial<Record<'replicas' | 'acceptance', number | undefined>> & { router?: string | undefined }) => edit((current) => withTraffic(current, patch));
+  return (
+    <div class="f">
+      <NumberField id="replicas" label="Servers like this" value={replicas} least={1} most={1024} placeholder="1"
+        onChange={(count) => change(count && Math.round(count) > 1 ? { replicas: Math.round(count) } : { replicas: undefined, router: undefined })} />
+      {replicas !== undefined && (
+        <Segmented id="router" label="Router" columns={2} value={router ?? 'least_requests'} values={[['least_requests', 'To the idlest'], ['round_robin', 'In turns']]}
+          onChange={(next) => change({ router: next === 'least_requests' ? undefined : next })} />
+      )}
+      {(drafting || acceptance !== undefined) && (
+        <NumberField id="acceptance" label="Drafted tokens accepted" unit="%" value={acceptance === undefined ? undefined : +(acceptance * 100).toFixed(2)} least={0} most={100} placeholder="none drafted"
+          onChange={(percent) => change({ acceptance: percent === undefined ? undefined : percent / 100 })} />
+      )}
+    </div>
   );
 }
 

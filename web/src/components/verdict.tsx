@@ -7,6 +7,7 @@ import { use } from '../state/store';
 import { grouped } from '../text/format';
 import { Headline, Sentence } from '../text/verdict';
 import { Glyph, Icon, WORDS } from './icons';
+import { Cards } from './levers';
 
 export function Verdict({ plan, request }: { plan: Plan; request: Request }) {
   return (
@@ -31,6 +32,7 @@ export function Verdict({ plan, request }: { plan: Plan; request: Request }) {
 }
 
 function NextStep({ plan, request }: { plan: Plan; request: Request }) {
+  const smallest = use((state) => state.smallest);
   const rows = use((state) => (state.of.levers === state.answers ? state.levers : undefined));
   if (plan.outcome === 'fits') {
     const users = plan.users ?? 0;
@@ -48,7 +50,9 @@ function NextStep({ plan, request }: { plan: Plan; request: Request }) {
   if (!rows) return <>Looking for the smallest change that fits…</>;
   const fitting = rows.map((row) => row.lever).filter((lever) => lever.outcome === 'fits');
   const [first, second] = fitting;
-  if (!first) return <>No single change makes it fit. A smaller format or more cards together will; see the table of cards.</>;
+  const cards = smallest && <>The smallest cards that hold it: <Cards smallest={smallest} /></>;
+  if (!first) return <>No change makes it fit here. {cards ?? 'A smaller format or more cards together will; see the table of cards.'}</>;
+  if (!first.reaches) return <>No change holds all of it here. {cards} With less than asked: <Step lever={first} /></>;
   return (
     <>
       Smallest change that fits: <Step lever={first} />

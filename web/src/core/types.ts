@@ -47,6 +47,11 @@ export interface Traffic {
   arrivals?: JsonObject;
   slo?: { ttft_seconds?: number; tpot_seconds?: number; quantile?: number };
   price_per_hour?: number;
+  /** Servers behind a router, each with a pool and a queue of its own. */
+  replicas?: number;
+  router?: string;
+  /** Share of drafted tokens that the model keeps. */
+  acceptance?: number;
 }
 
 /** A question as the page keeps it: always complete enough to be planned. */
@@ -110,8 +115,20 @@ export interface Lever {
   outcome: Outcome;
   starts: boolean;
   users?: number;
+  /** Whether it then holds all that was asked for. */
+  reaches: boolean;
   cost?: string;
+  /** Which figure of the server's own log shows that it worked. */
+  check?: { text: string };
   set: JsonObject;
+}
+
+/** The smallest usual cards that hold the question, where no change does on its own. */
+export interface Smallest {
+  gpu: string;
+  count: number;
+  layout?: string;
+  options?: JsonObject;
 }
 
 export interface Note {
@@ -165,6 +182,7 @@ export interface Plan {
   requirements: Requirement[];
   log: LogLine[];
   levers: Lever[];
+  smallest?: Smallest;
   assumptions: Note[];
   warnings: Note[];
   command?: string;
@@ -234,19 +252,20 @@ export interface Simulated {
   load: { kind: string; users?: number; rate_per_second?: number; load?: number; saturation_rate_per_second: number };
   users: { p50: number; p95: number; p99: number; worst_case?: number; worst_case_tokens?: number; worst_case_at_p99_length?: number; limited_by?: string };
   goodput?: { rate_per_second: number; low: number; high: number };
-  occupancy: { mean: number; p50: number; p95: number; p99: number; peak: number };
+  occupancy: { mean: number; p50: number; p95: number; p99: number; p99_half_width?: number; peak: number };
   timeline: { seconds_per_point: number; mean: number[]; low: number[]; high: number[]; waiting: number[] };
   mean_running: number;
   waiting: { share: number; causes: Record<'memory' | 'sequences' | 'budget', number>; queue_seconds: Spread };
   preemptions_per_1000: number;
-  ttft_seconds: Spread;
+  ttft_seconds: Spread & { p99_half_width?: number };
   inter_token_seconds: Spread;
   tpot_seconds: Spread;
-  throughput: { requests_per_second: number; output_tokens_per_second: number };
+  throughput: { requests_per_second: number; output_tokens_per_second: number; half_width?: number };
+  servers?: { count: number; router?: string; split?: string };
   meets?: boolean;
   slo?: { ttft_seconds?: number; tpot_seconds?: number; quantile: number; share: number; ttft_share?: number; tpot_share?: number };
   cost?: { usd_per_hour: number; offer?: string; price_date?: string; usd_per_million_output_tokens: number; low: number; high: number; usd_per_million_tokens: number };
-  run: { requests: number; steps: number; replications: number; seed: number };
+  run: { requests: number; steps: number; replications: number; seed: number; half_width_share?: number };
 }
 
 export type Answer<T> = ({ error?: undefined } & T) | { error: CoreError };

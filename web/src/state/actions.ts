@@ -1,5 +1,5 @@
 // What a person does, beyond changing one field.
-import type { Lever, Request } from '../core/types';
+import type { Lever, Request, Smallest } from '../core/types';
 import { modelName, tokens, capital } from '../text/format';
 import { gpuShort } from './catalog';
 import { change, changeModel } from './planner';
@@ -44,6 +44,14 @@ export function tryLever(lever: Lever): void {
   toast(`Now: ${lever.change}`, request);
   // After the new answer is drawn, for who reads with the ears.
   requestAnimationFrame(() => document.querySelector<HTMLElement>('.hero h1')?.focus({ preventScroll: true }));
+}
+
+/** Other cards, with the options that spread the model over them. */
+export function takeCards({ gpu, count, options }: Smallest): void {
+  const { request } = get();
+  if (!request) return;
+  change(merge(request, { hardware: { gpu, count, total_bytes: null, used_bytes: null, devices: null }, engine: { options: options ?? {} } }));
+  toast(`Now: ${count} × ${gpuShort(gpu)}`, request);
 }
 
 export async function copy(text: string, done: string): Promise<void> {

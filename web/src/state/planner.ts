@@ -11,7 +11,7 @@ import { clearSimulation, simulate } from './simulate';
 import { contract, planned } from './traffic';
 import { toHash } from './link';
 import { inspectQuestion, planQuestion } from './questions';
-import { contextOf, merge, usersOf, withContext, withWeights } from './request';
+import { contextOf, countOf, merge, usersOf, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
 
 // Cards looked at first: those that people rent or own most. The others follow.
@@ -119,7 +119,7 @@ async function follow(request: Request): Promise<void> {
   idle = setTimeout(() => void keepLink(request), 120);
   if (!get().plan) {
     clearSimulation();
-    set({ levers: [], curve: undefined, map: undefined, cards: undefined, of: { levers: get().asked, pictures: get().asked, cards: get().asked } });
+    set({ levers: [], smallest: undefined, curve: undefined, map: undefined, cards: undefined, of: { levers: get().asked, pictures: get().asked, cards: get().asked } });
     return;
   }
   const quietly = (work: Promise<void>) => work.catch((error: unknown) => {
@@ -178,7 +178,7 @@ async function changes(request: Request, signal: AbortSignal): Promise<void> {
   const full = await ask<Plan>('search', question, signal);
   if (full.error) return;
   const rows: LeverRow[] = full.levers.map((lever) => ({ lever }));
-  done('levers', { levers: rows });
+  done('levers', { levers: rows, smallest: full.smallest });
   const sketches = await Promise.all(
     full.levers.map(async (lever) => {
       const plan = await ask<Plan>('search', { ...merge(planned(request), lever.set), levers: false }, signal);
@@ -208,6 +208,7 @@ async function cards(request: Request, signal: AbortSignal): Promise<void> {
   for (let i = 0; i < rest.length; i += 24) groups.push(rest.slice(i, i + 24));
   const choices: GpuChoice[] = [];
   set({ cardsDone: false });
+  await ownPrice(request, signal);
   for (const [round, only] of groups.entries()) {
     const answer = await ask<{ gpus: { choices: GpuChoice[] } }>('search', { ...question(request), ask: 'gpus', max_count: 8, only }, signal);
     if (!answer.error) choices.push(...answer.gpus.choices);
@@ -225,6 +226,17 @@ async function cards(request: Request, signal: AbortSignal): Promise<void> {
     done('cards', { cards: rows });
   }
   set({ cardsDone: true });
+}
+
+/** What the user's own cards cost. Offers come with choices that hold the model, so a small one asks for them. */
+async function ownPrice(request: Request, signal: AbortSignal): Promise<void> {
+  const { gpu, devices } = request.hardware;
+  const count = countOf(request);
+  if (!gpu || gpu === 'none' || devices) return set({ price: undefined });
+  const small = { model: { ref: 'Qwen/Qwen3-0.6B' }, weights: 'Q4_K_M', engine: { name: 'llama.cpp' }, workload: { sequence_tokens: 256, concurrency: 1 } };
+  const answer = await ask<{ gpus: { choices: GpuChoice[] } }>('search', { ask: 'gpus', ...small, hardware: { gpu, count }, only: [gpu], max_count: count }, signal);
+  const offer = answer.error ? undefined : answer.gpus.choices.find((choice) => choice.count === count);
+  set({ price: offer });
 }
 
 /** The question without its machine: another card is no card of the user's with a size of its own. */

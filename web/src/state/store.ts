@@ -1,6 +1,6 @@
 // The page's state: one object, replaced on every change, and who listens.
 import { useEffect, useState } from 'preact/hooks';
-import type { Component, CoreError, GpuChoice, Inspect, JsonObject, Lever, Note, Outcome, Plan, Reading, Request, Simulated, Totals } from '../core/types';
+import type { Component, CoreError, GpuChoice, Inspect, JsonObject, Lever, Note, Outcome, Plan, Reading, Request, Simulated, Smallest, Totals } from '../core/types';
 import type { Grid } from '../core/grid';
 
 /** A plan reduced to what a small bar needs. */
@@ -96,12 +96,15 @@ export interface State {
   inspect: Inspect | undefined;
   /** Levers of `plan`; undefined while they are searched. */
   levers: LeverRow[] | undefined;
+  smallest: Smallest | undefined;
   /** Bytes of the weights by format, for the list. */
   sizes: Record<string, number>;
   curve: CurvePoint[] | undefined;
   map: Grid | undefined;
   cards: CardRow[] | undefined;
   cardsDone: boolean;
+  /** What the user's own cards cost, whether the plan fits them or not. */
+  price: GpuChoice | undefined;
   pins: Pin[];
   reading: Reading;
   /** A file whose header is being read. */
@@ -128,8 +131,8 @@ export interface State {
 }
 
 let state: State = {
-  request: undefined, plan: undefined, error: undefined, inspect: undefined, levers: undefined, sizes: {},
-  curve: undefined, map: undefined, cards: undefined, cardsDone: false, pins: [], reading: 'need', file: undefined,
+  request: undefined, plan: undefined, error: undefined, inspect: undefined, levers: undefined, smallest: undefined, sizes: {},
+  curve: undefined, map: undefined, cards: undefined, cardsDone: false, price: undefined, pins: [], reading: 'need', file: undefined,
   toast: undefined, help: false, term: undefined, keys: true, theme: 'system', ready: false, asked: 0, answers: 0, of: { levers: 0, pictures: 0, cards: 0 },
   verified: undefined, load: undefined, recording: undefined,
   trafficOpen: false,

@@ -14,7 +14,7 @@ test('a plan without traffic is the contract as it stands', () => {
 });
 
 test('traffic goes to the places of the contract and comes back', () => {
-  const request = withTraffic(withMode(withPreset(plan, 'chat'), 'users', 64), { price_per_hour: 2.5 });
+  const request = withTraffic(withMode(withPreset(plan, 'chat'), 'users', 64), { price_per_hour: 2.5, replicas: 3, router: 'round_robin', acceptance: 0.7 });
   const sent = contract(request);
   expect(sent.workload).toEqual({
     sequence_tokens: 8192, concurrency: 50, lengths: { kind: 'preset', name: 'chat' }, arrivals: { kind: 'closed', users: 64, think_seconds: 20 },

@@ -16,12 +16,12 @@ export function planned(request: Request): Request {
 export function contract(request: Request, recording?: string): JsonObject {
   const { traffic, ...plan } = request;
   if (!traffic) return plan as unknown as JsonObject;
-  const { lengths, trace, arrivals, slo, price_per_hour } = traffic;
+  const { lengths, trace, arrivals, ...rest } = traffic;
   const text = trace && recording !== undefined ? { ...trace, text: recording } : trace;
   return {
     ...plan,
     workload: { ...plan.workload, ...(lengths && { lengths }), ...(text && { trace: text }), ...(arrivals && { arrivals }) },
-    ...(slo && { slo }), ...(price_per_hour && { price_per_hour }),
+    ...rest,
   } as unknown as JsonObject;
 }
 
@@ -31,7 +31,7 @@ const isObject = (x: unknown): x is JsonObject => typeof x === 'object' && x !==
 export function trafficOf(value: JsonObject): Traffic | undefined {
   const load = isObject(value.workload) ? value.workload : {};
   const trace = isObject(load.trace) ? load.trace : undefined;
-  const { slo, price_per_hour } = value;
+  const { slo, price_per_hour, replicas, router, acceptance } = value;
   const traffic: Traffic = {
     ...(isObject(load.lengths) && { lengths: load.lengths }),
     ...(trace && {
@@ -40,6 +40,9 @@ export function trafficOf(value: JsonObject): Traffic | undefined {
     ...(isObject(load.arrivals) && { arrivals: load.arrivals }),
     ...(isObject(slo) && { slo: slo as Traffic['slo'] & object }),
     ...(typeof price_per_hour === 'number' && { price_per_hour }),
+    ...(typeof replicas === 'number' && { replicas }),
+    ...(typeof router === 'string' && { router }),
+    ...(typeof acceptance === 'number' && { acceptance }),
   };
   return given(traffic) ? traffic : undefined;
 }
@@ -54,6 +57,9 @@ export function withTraffic(request: Request, patch: { [K in keyof Traffic]?: Tr
 
 /** Whether there is something to simulate; a recording that a link only names has to be dropped again. */
 export const asksForTraffic = (request: Request) => request.traffic?.lengths !== undefined || request.traffic?.trace !== undefined;
+
+/** Whether the engine's options draft tokens: only then is there a share to accept. */
+export const drafts = ({ engine }: Request) => Object.keys(engine.options ?? {}).some((name) => /^spec|draft/.test(name));
 
 export function modeOf(traffic: Traffic | undefined): Mode {
   const kind = traffic?.arrivals?.kind;
