@@ -1,5 +1,5 @@
-# The header-only library of the core: tl::expected.
-# It is reached through a link in the build tree: when cross-compiling, naming /usr/include itself
+# The two header-only libraries of the core: nlohmann-json (src/json only) and tl::expected.
+# They are reached through links in the build tree: when cross-compiling, naming /usr/include itself
 # would mix the host's C library headers with those of the target.
 function(vramwise_header_only target header package)
   find_path(VRAMWISE_${target}_DIR ${header} PATHS /usr/include /usr/local/include NO_CMAKE_FIND_ROOT_PATH)
@@ -14,4 +14,6 @@ function(vramwise_header_only target header package)
   target_include_directories(${target} SYSTEM INTERFACE $<BUILD_INTERFACE:${links}>)
 endfunction()
 
+vramwise_header_only(vramwise_nlohmann_json nlohmann/json.hpp nlohmann-json3-dev)
+target_compile_definitions(vramwise_nlohmann_json INTERFACE JSON_NOEXCEPTION JSON_USE_IMPLICIT_CONVERSIONS=0)
 vramwise_header_only(vramwise_expected tl/expected.hpp libexpected-dev)

@@ -26,5 +26,8 @@ function(vramwise_part name)
     target_compile_definitions(${target} ${scope} $<BUILD_INTERFACE:VRAMWISE_VERSION="${PROJECT_VERSION}">)
     target_link_libraries(${target} ${scope} $<BUILD_INTERFACE:vramwise_flags>
                           $<BUILD_INTERFACE:vramwise_expected>)
+  elseif(name STREQUAL "json" AND scope STREQUAL "PUBLIC")
+    # PRIVATE: nobody else can include it, which also keeps compile times down.
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:vramwise_nlohmann_json>)
   endif()
 endfunction()

@@ -34,6 +34,7 @@ ALLOWED["apps/wasm"] = {"src/api", "src/base", "include"}
 
 # System headers that belong to one place only.
 ONLY_IN = [
+    (re.compile(r"nlohmann/"), ("src/json/",), "the JSON library is used in src/json only"),
     (re.compile(r"CLI/"), ("apps/cli/",), "CLI11 is used in apps/cli only"),
     (re.compile(r"(iostream|fstream|thread|mutex|filesystem|cstdio|locale|random|regex)$"),
      ("host/", "apps/"), "not in the core"),

@@ -8,7 +8,7 @@ python=/usr/bin/python3
 
 need_native() {
   need "to build" "g++ g++" "cmake cmake" "ninja-build ninja" "python3 python3" \
-    "libexpected-dev tl/expected.hpp" "libcli11-dev CLI/CLI.hpp" \
+    "nlohmann-json3-dev nlohmann/json.hpp" "libexpected-dev tl/expected.hpp" "libcli11-dev CLI/CLI.hpp" \
     "libcurl4-openssl-dev curl-config"
 }
 need_tests() {

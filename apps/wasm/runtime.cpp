@@ -1,6 +1,5 @@
 // What the distributions' libraries for wasm32 ask for and do not define themselves.
 
-#include <__verbose_abort>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,6 +21,3 @@ int __cxa_thread_atexit(void (*)(void*), void*, void*) { return 0; }
 [[noreturn]] void __cxa_throw(void*, void*, void (*)(void*)) { __builtin_trap(); }
 
 }  // extern "C"
-
-// The library's own prints a line nobody sees, and brings printf along: 10 KB of code.
-void std::__libcpp_verbose_abort(const char*, ...) { __builtin_trap(); }

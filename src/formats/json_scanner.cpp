@@ -1,7 +1,6 @@
 #include "formats/json_scanner.h"
 
 #include "base/text.h"
-#include "json/utf8.h"
 
 namespace vramwise::formats {
 namespace {
@@ -9,6 +8,24 @@ namespace {
 constexpr int kDeepest = 32;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+void append_utf8(std::string& text, uint32_t code) {
+  if (code < 0x80) {
+    text += char(code);
+  } else if (code < 0x800) {
+    text += char(0xC0U | (code >> 6U));
+    text += char(0x80U | (code & 0x3FU));
+  } else if (code < 0x10000) {
+    text += char(0xE0U | (code >> 12U));
+    text += char(0x80U | ((code >> 6U) & 0x3FU));
+    text += char(0x80U | (code & 0x3FU));
+  } else {
+    text += char(0xF0U | (code >> 18U));
+    text += char(0x80U | ((code >> 12U) & 0x3FU));
+    text += char(0x80U | ((code >> 6U) & 0x3FU));
+    text += char(0x80U | (code & 0x3FU));
+  }
+}
 
 }  // namespace
 
@@ -88,7 +105,7 @@ Result<void> JsonScanner::append_escape(std::string& text) {
   } else if (code >= 0xDC00 && code < 0xE000) {
     code = kReplacement;
   }
-  json::append_utf8(text, code);
+  append_utf8(text, code);
   return {};
 }
 

@@ -1,268 +1,176 @@
 #include "json/parse.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "json/utf8.h"
 
 namespace vramwise::json {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// A character of a text that stands for itself in one byte.
-bool is_plain(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte >= ' ' && byte < 0x80 && c != '"' && c != '\\';
-}
-
-// RFC 8259, read by recursion as deep as ParseLimits allows. A function that answers false has left
-// the error behind.
-class Parser {
+// A character iterator that counts what the library has taken, so that every value can remember
+// where it ended: the library's events carry no positions.
+class CountingIterator {
  public:
-  Parser(std::string_view text, ParseLimits limits) : text_(text), limits_(limits) {
-    constexpr std::string_view kMark = "\xef\xbb\xbf";  // some editors begin a file with it
-    if (starts_with(text, kMark)) at_ = kMark.size();
-  }
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
 
-  bool document(Value& out) {
-    if (!value(out, 0)) return false;
-    return next() == '\0' && at_ == text_.size() ? true : expected("the end");
+  CountingIterator(const char* at, int64_t* taken) : at_(at), taken_(taken) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    ++at_;
+    ++*taken_;
+    return *this;
   }
-
-  Error take_error() { return std::move(error_); }
-  int64_t error_offset() const { return int64_t(std::min(at_, text_.size())); }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const CountingIterator& a, const CountingIterator& b) {
+    return a.at_ == b.at_;
+  }
 
  private:
-  bool stop(ErrorCode code, std::string message) {
-    error_ = Error(code, std::move(message));
+  const char* at_;
+  int64_t* taken_;
+};
+
+// Builds Values from the library's events; stops at a limit.
+class Builder {
+ public:
+  Builder(const int64_t* taken, ParseLimits limits) : taken_(taken), limits_(limits) {}
+
+  bool null() { return add(Value()); }
+  bool boolean(bool b) { return add(Value(b)); }
+  bool number_integer(int64_t n) { return add(Value(n)); }
+  bool number_unsigned(uint64_t n) {
+    return add(n <= uint64_t(kInt64Max) ? Value(int64_t(n)) : Value(double(n)));
+  }
+  bool number_float(double, const std::string& token) {
+    // Read again by our own rule: the library uses strtod, which follows the locale.
+    const auto value = parse_number(token);
+    if (!value)
+      return stop(ErrorCode::too_large, "number '" + token.substr(0, 40) + "' is too large");
+    return add(Value(*value));
+  }
+  bool string(std::string& text) { return add(Value(std::move(text))); }
+  bool binary(std::vector<uint8_t>&) { return false; }
+  bool start_object(size_t) { return open(Value::object()); }
+  bool key(std::string& name) {
+    key_ = std::move(name);
+    return true;
+  }
+  bool end_object() { return close(); }
+  bool start_array(size_t) { return open(Value::array()); }
+  bool end_array() { return close(); }
+
+  // Takes the library's exception as a template so that its type is never named: it is built with
+  // exceptions off and only hands over a message.
+  template <class Exception>
+  bool parse_error(size_t position, const std::string& token, const Exception& exception) {
+    std::string reason = exception.what();
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+    const size_t colon = reason.find(": ");
+    if (colon != std::string::npos) reason.erase(0, colon + 2);
+    const size_t last_read = reason.find("; last read");
+    if (last_read != std::string::npos) reason.erase(last_read);
+    (void)token;
+    failed_ = true;
+    error_ = Error(ErrorCode::invalid_input, "not valid JSON: " + reason);
+    error_offset_ = std::max<int64_t>(0, int64_t(position) - 1);
     return false;
   }
 
-  bool broken(std::string_view what) {
-    return stop(ErrorCode::invalid_input, "not valid JSON: " + std::string(what));
+  bool failed() const { return failed_; }
+  Error take_error() { return std::move(error_); }
+  int64_t error_offset() const { return error_offset_; }
+  Value take() { return std::move(root_); }
+
+ private:
+  bool stop(ErrorCode code, std::string message) {
+    failed_ = true;
+    error_ = Error(code, std::move(message));
+    error_offset_ = *taken_;
+    return false;
   }
 
-  bool expected(std::string_view what) {
-    std::string text = "expected " + std::string(what);
-    if (at_ >= text_.size()) {
-      text += ", but the text ends";
-    } else if (const size_t length = utf8_length(text_, at_);
-               length > 0 && static_cast<unsigned char>(here()) >= ' ') {
-      text += ", found " + std::string(text_.substr(at_, length));
-    }
-    return broken(text);
-  }
-
-  // The character at hand, '\0' at the end.
-  char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-
-  char next() {
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
-      ++at_;
-    }
-    return here();
-  }
-
-  bool take(char c) {
-    if (next() != c) return false;
-    ++at_;
-    return true;
-  }
-
-  bool word(std::string_view name) {
-    if (!starts_with(text_.substr(at_), name)) return false;
-    at_ += name.size();
-    return true;
-  }
-
-  bool value(Value& out, int depth) {
-    const char c = next();
-    if (c == '{' || c == '[') {
-      ++at_;
-      if (depth >= limits_.depth) {
-        return stop(ErrorCode::too_large, "nested deeper than " + format_integer(limits_.depth));
-      }
-      if (!(c == '{' ? object(out, depth) : array(out, depth))) return false;
-    } else if (c == '"') {
-      std::string text;
-      if (!string(text)) return false;
-      out = std::move(text);
-    } else if (c == '-' || is_digit(c)) {
-      if (!number(out)) return false;
-    } else if (word("true")) {
-      out = true;
-    } else if (word("false")) {
-      out = false;
-    } else if (word("Infinity")) {
-      out = kHuge;
-    } else if (!word("null")) {
-      return expected("a value");
-    }
+  bool add(Value value) {
     if (++values_ > limits_.values) {
       return stop(ErrorCode::too_large, "more than " + format_grouped(limits_.values) + " values");
     }
-    out.set_end_offset(int64_t(at_));
-    return true;
-  }
-
-  bool object(Value& out, int depth) {
-    Object members;
-    if (!take('}')) {
-      do {
-        if (next() != '"') return expected("a key in quotes");
-        Member& member = members.emplace_back();
-        if (!string(member.key)) return false;
-        if (!take(':')) return expected("':' after the key");
-        if (!value(member.value, depth + 1)) return false;
-      } while (take(','));
-      if (!take('}')) return expected("',' or '}'");
-    }
-    out = std::move(members);
-    return true;
-  }
-
-  bool array(Value& out, int depth) {
-    Array items;
-    if (!take(']')) {
-      do {
-        if (!value(items.emplace_back(), depth + 1)) return false;
-      } while (take(','));
-      if (!take(']')) return expected("',' or ']'");
-    }
-    out = std::move(items);
-    return true;
-  }
-
-  bool digits() {
-    if (!is_digit(here())) return expected("a digit");
-    while (is_digit(here())) ++at_;
-    return true;
-  }
-
-  bool number(Value& out) {
-    const size_t start = at_;
-    if (here() == '-') {
-      ++at_;
-      if (word("Infinity")) {
-        out = -kHuge;
-        return true;
-      }
-    }
-    bool whole = true;
-    if (here() == '0') {
-      ++at_;
-    } else if (!digits()) {
-      return false;
-    }
-    if (here() == '.') {
-      whole = false;
-      ++at_;
-      if (!digits()) return false;
-    }
-    if (here() == 'e' || here() == 'E') {
-      whole = false;
-      ++at_;
-      if (here() == '+' || here() == '-') ++at_;
-      if (!digits()) return false;
-    }
-    const std::string_view text = text_.substr(start, at_ - start);
-    if (whole) {
-      if (const auto n = parse_integer(text)) {
-        out = *n;
-        return true;
-      }
-    }
-    const auto n = parse_number(text);
-    if (!n) {
-      return stop(ErrorCode::too_large,
-                  "number '" + std::string(text.substr(0, 40)) + "' is too large");
-    }
-    out = *n;
-    return true;
-  }
-
-  bool string(std::string& out) {
-    ++at_;  // the quote
-    while (true) {
-      // Most of a text is plain: found in one go, copied in one go.
-      size_t end = at_;
-      while (end < text_.size() && is_plain(text_[end])) ++end;
-      out.append(text_.substr(at_, end - at_));
-      at_ = end;
-      if (at_ >= text_.size()) return broken("a text has no closing quote");
-      const char c = text_[at_];
-      if (c == '"') {
-        ++at_;
-        return true;
-      }
-      if (c == '\\') {
-        ++at_;
-        if (!escape(out)) return false;
-      } else if (static_cast<unsigned char>(c) < ' ') {
-        return broken("a control character inside a text; it is written with a backslash");
-      } else {
-        const size_t length = utf8_length(text_, at_);
-        if (length == 0) return broken("a text is not UTF-8");
-        out.append(text_.substr(at_, length));
-        at_ += length;
-      }
-    }
-  }
-
-  bool escape(std::string& out) {
-    constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
-    const size_t found = kNames.find(here());
-    if (found != std::string_view::npos) {
-      ++at_;
-      out += kMeant[found];
+    value.set_end_offset(*taken_);
+    if (open_.empty()) {
+      root_ = std::move(value);
       return true;
     }
-    if (here() != 'u') return broken("an unknown character behind a backslash");
-    uint32_t code = 0;
-    if (!hex4(code)) return false;
-    if (code >= 0xD800 && code < 0xDC00) {
-      uint32_t low = 0;
-      if (starts_with(text_.substr(at_), "\\u")) {
-        ++at_;
-        if (!hex4(low)) return false;
-      }
-      if (low < 0xDC00 || low >= 0xE000) return broken("a surrogate without its second half");
-      code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
-    } else if (code >= 0xDC00 && code < 0xE000) {
-      return broken("the second half of a surrogate without its first");
+    Value& parent = open_.back().value;
+    if (parent.is_object()) {
+      parent.as_object().push_back({std::move(key_), std::move(value)});
+    } else {
+      parent.as_array().push_back(std::move(value));
     }
-    append_utf8(out, code);
     return true;
   }
 
-  // "u" and four digits.
-  bool hex4(uint32_t& code) {
-    for (int i = 0; i < 4; ++i) {
-      ++at_;
-      const char c = here();
-      const int digit = is_digit(c)            ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
-      if (digit < 0) return broken("'\\u' wants four hexadecimal digits");
-      code = code * 16 + uint32_t(digit);
+  bool open(Value value) {
+    if (int(open_.size()) >= limits_.depth) {
+      return stop(ErrorCode::too_large, "nested deeper than " + format_integer(limits_.depth));
     }
-    ++at_;
+    open_.push_back({std::move(key_), std::move(value)});
+    key_.clear();
     return true;
   }
 
-  // Python's json module writes infinite numbers by name, and published configs hold some
-  // ("time_step_limit": [0.0, Infinity]). Whoever takes it for a count or a size still gets an
-  // error.
-  static constexpr double kHuge = 1.7e+308;
+  bool close() {
+    Member done = std::move(open_.back());
+    open_.pop_back();
+    key_ = std::move(done.key);
+    return add(std::move(done.value));
+  }
 
-  std::string_view text_;
-  size_t at_ = 0;
+  const int64_t* taken_;
   ParseLimits limits_;
+  std::vector<Member> open_;  // containers under construction, with the key they will go under
+  std::string key_;
+  Value root_;
   int64_t values_ = 0;
+  bool failed_ = false;
   Error error_;
+  int64_t error_offset_ = 0;
+};
+
+// The library's SAX interface wants this exact type list.
+struct SaxAdapter {
+  using number_integer_t = int64_t;
+  using number_unsigned_t = uint64_t;
+  using number_float_t = double;
+  using string_t = std::string;
+  using binary_t = nlohmann::json::binary_t;
+
+  Builder& builder;
+
+  bool null() { return builder.null(); }
+  bool boolean(bool b) { return builder.boolean(b); }
+  bool number_integer(int64_t n) { return builder.number_integer(n); }
+  bool number_unsigned(uint64_t n) { return builder.number_unsigned(n); }
+  bool number_float(double d, const std::string& s) { return builder.number_float(d, s); }
+  bool string(std::string& s) { return builder.string(s); }
+  bool binary(binary_t&) { return false; }
+  bool start_object(size_t n) { return builder.start_object(n); }
+  bool key(std::string& s) { return builder.key(s); }
+  bool end_object() { return builder.end_object(); }
+  bool start_array(size_t n) { return builder.start_array(n); }
+  bool end_array() { return builder.end_array(); }
+  bool parse_error(size_t position, const std::string& token,
+                   const nlohmann::detail::exception& exception) {
+    return builder.parse_error(position, token, exception);
+  }
 };
 
 }  // namespace
@@ -279,6 +187,27 @@ Where locate(std::string_view text, std::string_view source, int64_t offset) {
   return where;
 }
 
+namespace {
+
+// Python's json module writes infinite numbers by name, and published configs hold some
+// ("time_step_limit": [0.0, Infinity]). They are read as huge numbers whose text is as long, so
+// that offsets stay; whoever takes one for a count or a size still gets an error.
+std::string with_finite_numbers(std::string_view text) {
+  constexpr std::string_view kName = "Infinity", kNumber = "1.7e+308";
+  std::string patched(text);
+  bool quoted = false;
+  for (size_t i = 0; i < patched.size(); ++i) {
+    if (patched[i] == '"') quoted = !quoted;
+    if (quoted && patched[i] == '\\') ++i;
+    if (!quoted && patched.compare(i, kName.size(), kName) == 0) {
+      patched.replace(i, kNumber.size(), kNumber);
+    }
+  }
+  return patched;
+}
+
+}  // namespace
+
 Result<Value> parse(std::string_view text, std::string_view source, ParseLimits limits) {
   if (int64_t(text.size()) > limits.bytes) {
     return fail(Error(ErrorCode::too_large,
@@ -291,12 +220,23 @@ Result<Value> parse(std::string_view text, std::string_view source, ParseLimits 
                     .at(std::string(source))
                     .hint("give a JSON object"));
   }
-  Parser parser(text, limits);
-  Value value;
-  if (!parser.document(value)) {
-    return fail(parser.take_error().at(locate(text, source, parser.error_offset())));
+  std::string patched;
+  if (contains(text, "Infinity")) {
+    patched = with_finite_numbers(text);
+    text = patched;
   }
-  return value;
+  int64_t taken = 0;
+  Builder builder(&taken, limits);
+  SaxAdapter adapter{builder};
+  const bool ok =
+      nlohmann::json::sax_parse(CountingIterator(text.data(), &taken),
+                                CountingIterator(text.data() + text.size(), &taken), &adapter);
+  if (!ok || builder.failed()) {
+    if (!builder.failed()) return fail(ErrorCode::internal, "JSON reader stopped without a reason");
+    const int64_t offset = std::min<int64_t>(builder.error_offset(), int64_t(text.size()));
+    return fail(builder.take_error().at(locate(text, source, offset)));
+  }
+  return builder.take();
 }
 
 }  // namespace vramwise::json

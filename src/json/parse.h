@@ -1,4 +1,4 @@
-// Text to json::Value.
+// Text to json::Value. The only door to the JSON library.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 #include "json/value.h"
 
 #include "base/text.h"
-#include "json/utf8.h"
 
 namespace vramwise::json {
 namespace {
@@ -30,12 +29,30 @@ void append_quoted(std::string& out, std::string_view text) {
       out += kHex[c >> 4];
       out += kHex[c & 15];
       ++i;
-    } else if (const size_t length = utf8_length(text, i); length > 0) {
-      out += text.substr(i, length);
-      i += length;
-    } else {
-      out += "\xef\xbf\xbd";
+    } else if (c < 0x80) {
+      out += char(c);
       ++i;
+    } else {
+      // Length and validity of one UTF-8 sequence (no overlong forms, no surrogates).
+      const size_t length = c >= 0xf0 && c <= 0xf4 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 0;
+      bool valid = length > 0 && c <= 0xf4 && i + length <= text.size();
+      for (size_t k = 1; valid && k < length; ++k) {
+        valid = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
+      }
+      if (valid) {
+        const auto second = static_cast<unsigned char>(text[i + 1]);
+        if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
+            (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f)) {
+          valid = false;
+        }
+      }
+      if (valid) {
+        out += text.substr(i, length);
+        i += length;
+      } else {
+        out += "\xef\xbf\xbd";
+        ++i;
+      }
     }
   }
   out += '"';

@@ -1,5 +1,5 @@
-// A JSON value of our own, small to compile and to move;
-// json/parse.h reads it, dump() below writes it.
+// A JSON value of our own. nlohmann-json does the parsing (json/parse.cpp) and stays out of here,
+// so that the rest of the core compiles fast and never meets its types.
 #pragma once
 
 #include <cstdint>
