@@ -235,6 +235,7 @@ CLI::App* add_watch(CLI::App& app, WatchCommand& command, Output& output) {
 }
 
 int run_watch(WatchCommand& command, const std::string& line, const Output& output) {
+  host::catch_interrupts();
   Options options;
   if (auto applied = apply_live_options<Options>(kRows, command.given, options); !applied) {
     return show_error(applied.error(), output);
@@ -255,7 +256,6 @@ int run_watch(WatchCommand& command, const std::string& line, const Output& outp
   }
   Watcher watcher(options, address, *plan);
   if (auto opened = watcher.open(); !opened) return show_error(opened.error(), output);
-  host::catch_interrupts();
   return watch(options, watcher, output);
 }
 

@@ -39,13 +39,11 @@ int least(Facts& facts, const std::string& name) {
   return facts.has(name) ? int(facts.integer(name)) : 0;
 }
 
-bool names(Facts& facts, std::string_view fact, std::string_view vendor) {
-  const std::vector<std::string> makers = facts.list(fact);
-  return std::find(makers.begin(), makers.end(), vendor) != makers.end();
-}
-
+// Of a maker whose cards the rules were held against.
 bool made_by(Facts& facts, std::string_view vendor) {
-  return !facts.has("makers") || names(facts, "makers", vendor);
+  if (!facts.has("makers")) return true;
+  const std::vector<std::string> makers = facts.list("makers");
+  return std::find(makers.begin(), makers.end(), vendor) != makers.end();
 }
 
 // Undecided between `low` and `high`, of which `wanted` is needed: the verdict is tight.
@@ -87,17 +85,10 @@ Result<DeviceSupport> device_support(std::string_view engine, const Question& qu
     const Device& device = question.hardware->devices[i];
     const catalog::Gpu& gpu = device.gpu;
     if (gpu.id.empty() || gpu.vendor.empty()) continue;  // memory alone was given
-    if (!made_by(facts, gpu.vendor)) {
-      out.refusals.push_back(
-          {"device", "",
-           name + " does not run on " + gpu.name + "; what plug-ins do there is not known here"});
-      break;
-    }
-    if (facts.has("unchecked_makers") && out.doubts.empty() &&
-        names(facts, "unchecked_makers", gpu.vendor)) {
-      out.doubts.push_back(
-          doubt(int(i), 1, 0, 1,
-                "no server on a card of this maker was held against these rules: " + gpu.name));
+    if (!made_by(facts, gpu.vendor) && out.doubts.empty()) {
+      out.doubts.push_back(doubt(int(i), 1, 0, 1,
+                                 "no server of " + name + " on " + gpu.name +
+                                     ", if it runs there at all, was held against these rules"));
     }
     const int have = gpu.compute_capability;
     if (have == 0) continue;
@@ -135,7 +126,6 @@ bool supports(std::string_view engine, const catalog::Gpu& gpu) {
   auto facts = Facts::load(engine, Version());
   if (!facts) return true;
   if (!made_by(*facts, gpu.vendor)) return false;
-  if (facts->has("unchecked_makers") && names(*facts, "unchecked_makers", gpu.vendor)) return false;
   if (gpu.compute_capability == 0) return true;
   return gpu.compute_capability >=
          std::max(least(*facts, "least_capability"), least(*facts, "built_capability"));

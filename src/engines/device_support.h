@@ -16,7 +16,7 @@ namespace vramwise::engines {
 struct DeviceSupport {
   std::vector<Refusal> refusals;
   // Tight: the published wheels and images hold no kernels for the card while a build of one's own
-  // may, or no server on a card of that maker was ever held against the rules.
+  // may, or no server on a card of that maker (facts "makers") was held against the rules.
   std::vector<Requirement> doubts;
 };
 

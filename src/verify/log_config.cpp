@@ -316,7 +316,8 @@ void ConfigReader::line(std::string_view id, std::string_view text,
   if (ends_with(id, "_version")) {
     if (const Capture* v = capture(captures, "version")) config.version = std::string(v->text);
   }
-  if (id == "llamacpp_build") {
+  // Ollama's release counts, not the build of the llama.cpp that it started.
+  if (id == "llamacpp_build" && (config.version.empty() || config.version.front() == 'b')) {
     if (const Capture* v = capture(captures, "version")) {
       config.version = "b" + std::string(v->text);
     }

@@ -182,14 +182,21 @@ Result<Decided> decide(const Question& q) {
   const bool new_estimates =
       is_true(server_text(q.settings, "new_estimates", "OLLAMA_NEW_ESTIMATES"));
   const bool new_engine = is_true(server_text(q.settings, "new_engine", "OLLAMA_NEW_ENGINE"));
-  TRY_ASSIGN(d.release,
-             release_for(*d.profile, q.settings.version, *q.model, new_estimates, new_engine));
+  // A build of llama.cpp names no release of Ollama.
+  const Version& asked = q.settings.version;
+  if (asked.build != 0) {
+    d.notes.warn("build_of_llamacpp", "'" + asked.text +
+                                          "' is a build of llama.cpp, not a release of Ollama; the "
+                                          "newest release was taken");
+  }
+  TRY_ASSIGN(d.release, release_for(*d.profile, asked.build != 0 ? Version() : asked, *q.model,
+                                    new_estimates, new_engine));
   if (!d.release.known) {
     d.notes.warn("older_ollama", "Ollama before 0.1.33 is answered as 0.1.33.");
   }
   if (q.detail == Detail::full) {
     TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
-    TRY(note_version(q.settings.version, "ollama", d.notes));
+    TRY(note_version(asked, "ollama", d.notes));
   }
   TRY(settle_context(q, d));
   const std::string flash = server_text(q.settings, "flash_attention", "OLLAMA_FLASH_ATTENTION");
