@@ -245,7 +245,7 @@ Result<Assessment> assess_sglang(const Question& q) {
   }
   // The smallest pool of all ranks counts for every one.
   require(q, s, full, a.fullest_device, a);
-  for (Requirement& doubt : support.doubts) a.requirements.push_back(std::move(doubt));
+  a.requirements.insert(a.requirements.begin(), support.doubts.begin(), support.doubts.end());
   a.kv.bytes_per_token = Bytes(full.cells.full);
   a.kv.available = full.budget;
   a.kv.pool_tokens = full.tokens;

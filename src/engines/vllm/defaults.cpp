@@ -55,7 +55,11 @@ void decide_cache_type(const Question& q, const Given& given, const Profile& pro
 // Cards before Ampere have no bfloat16: float16 takes its place, and float32, twice the bytes,
 // where vLLM holds the model to be unstable in float16.
 void replace_bfloat16(const model::Model& model, const Profile& profile, Decided& d, Notes& notes) {
-  if (!profile.bfloat16_falls_back) return;  // refused (startup.cpp)
+  if (!profile.bfloat16_falls_back) {
+    d.plain = DType::float16;
+    d.half_wanted = true;
+    return;
+  }
   const auto& fails = profile.half_fails;
   if (std::find(fails.begin(), fails.end(), model.model_type) == fails.end()) {
     d.plain = DType::float16;

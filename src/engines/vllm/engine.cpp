@@ -125,7 +125,7 @@ Result<Assessment> assess_vllm(const Question& q) {
   a.fullest_device = budget.full().device;
   fill_ledgers(q, b, budget, demand_of(q, b, budget), a);
   a.requirements = requirements(q, b, budget);
-  for (Requirement& doubt : support.doubts) a.requirements.push_back(std::move(doubt));
+  a.requirements.insert(a.requirements.begin(), support.doubts.begin(), support.doubts.end());
   a.kv = kv_facts(b, budget);
   answer_capacity(q, b, budget, a);
   if (q.detail != Detail::verdict) a.check = log_check(b, budget, demand_of(q, b, budget));

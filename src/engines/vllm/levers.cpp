@@ -13,6 +13,7 @@ namespace {
 
 // Order of cost: lower is tried and shown first.
 enum Order {
+  kElement = 2,
   kTowers = 5,
   kUtilisation = 10,
   kExperts = 15,
@@ -39,6 +40,7 @@ class Finder {
   Finder(const Question& q, const Build& b, const Budget& budget) : q_(q), b_(b), budget_(budget) {}
 
   std::vector<LeverCandidate> run() {
+    element();
     share();
     sequences();
     batch();
@@ -55,6 +57,14 @@ class Finder {
   }
 
  private:
+  void element() {
+    const bool refused = b_.decided.plain == DType::bfloat16 && lacks_bfloat16(b_.now);
+    if (!refused && !b_.decided.half_wanted) return;
+    LeverCandidate& c =
+        add("dtype", kElement, "run in float16", "--dtype half", "a narrower range of numbers");
+    c.options = {{"dtype", json::Value("half")}};
+  }
+
   LeverCandidate& add(std::string id, int order, std::string change, std::string option,
                       std::string cost) {
     LeverCandidate c;

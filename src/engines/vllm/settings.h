@@ -83,7 +83,8 @@ struct Decided {
   DType plain = DType::bfloat16;  // weights and activations that are not quantised
   ElementSize cache_element;
   int64_t cache_bytes_per_head = 0;
-  std::string cache_dtype;  // as it comes out: "bfloat16", "fp8"
+  std::string cache_dtype;   // as it comes out: "bfloat16", "fp8"
+  bool half_wanted = false;  // planned in float16, which this version has to be told
   DType conv = DType::bfloat16, state = DType::bfloat16;
   bool state_forced = false;
 };

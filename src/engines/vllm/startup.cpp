@@ -84,6 +84,14 @@ void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) 
   }
 }
 
+std::string bfloat16_refusal(const Question& q, int capability) {
+  return "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your " +
+         q.hardware->devices.front().gpu.name + " GPU has compute capability " +
+         std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
+         ". You can use float16 instead by explicitly setting the `dtype` flag in CLI, for "
+         "example: --dtype=half.";
+}
+
 void check_devices(const Question& q, const Build& b, std::vector<Refusal>& out) {
   const auto have = int64_t(q.hardware->devices.size());
   if (have == 0) {
@@ -98,15 +106,7 @@ void check_devices(const Question& q, const Build& b, std::vector<Refusal>& out)
                        format_integer(have) + " are given"});
   }
   if (b.decided.plain == DType::bfloat16 && lacks_bfloat16(b.now)) {
-    const std::string capability =
-        std::to_string(b.now.capability / 10) + "." + std::to_string(b.now.capability % 10);
-    out.push_back({"dtype",
-                   "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. "
-                   "Your " +
-                       q.hardware->devices.front().gpu.name + " GPU has compute capability " +
-                       capability +
-                       ". You can use float16 instead by explicitly setting the `dtype` flag in "
-                       "CLI, for example: --dtype=half.",
+    out.push_back({"dtype", bfloat16_refusal(q, b.now.capability),
                    "bfloat16 needs compute capability 8.0; --dtype half runs here"});
   }
   if (b.given.pipeline > int64_t(q.model->layers.size())) {
@@ -384,7 +384,20 @@ std::vector<Refusal> refusals(const Question& question, const Build& build) {
 
 std::vector<Requirement> requirements(const Question& question, const Build& build,
                                       const Budget& budget) {
-  return Checks(question, build, budget).run();
+  std::vector<Requirement> out = Checks(question, build, budget).run();
+  if (build.decided.half_wanted) {
+    // Many a log of such a card leaves out that --dtype half was given: it may start.
+    Requirement r;
+    r.what = "dtype";
+    r.unit = "capability";
+    r.phase = "start";
+    r.needed = ByteRange::exactly(Bytes(80));
+    r.available = {Bytes(build.now.capability), Bytes(build.now.capability), Bytes(80)};
+    r.engine_error = bfloat16_refusal(question, build.now.capability);
+    r.explanation = "this version refuses bfloat16 on the card unless it is given --dtype half";
+    out.insert(out.begin(), std::move(r));  // asked before any byte is
+  }
+  return out;
 }
 
 Demand demand_of(const Question& question, const Build& build, const Budget& budget) {
