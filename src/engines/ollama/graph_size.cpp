@@ -211,8 +211,8 @@ GraphSize graph_size(const GraphShape& s, const GraphQuestion& q, const Release&
   const ArchitectureRule& rule = release.architecture;
   GraphSize size;
   size.cache = caches(s, q, release, rule);
-  const auto* formula = std::find_if(kFormulas.begin(), kFormulas.end(),
-                                     [&](const Formula& f) { return f.name == rule.formula; });
+  const auto formula = std::find_if(kFormulas.begin(), kFormulas.end(),
+                                    [&](const Formula& f) { return f.name == rule.formula; });
   if (formula != kFormulas.end()) {
     const Letters letters = {q.batch,        q.context,           s.embedding, s.vocab,
                              s.heads,        s.kv_heads,          s.key_dim,   s.head_dim(),
