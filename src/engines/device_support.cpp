@@ -46,20 +46,6 @@ bool made_by(Facts& facts, std::string_view vendor) {
   return std::find(makers.begin(), makers.end(), vendor) != makers.end();
 }
 
-// Undecided between `low` and `high`, of which `wanted` is needed: the verdict is tight.
-Requirement doubt(int device, int wanted, int low, int likely, std::string explanation) {
-  Requirement r;
-  r.kind = Requirement::Kind::engine_refuses;
-  r.device = device;
-  r.what = "device";
-  r.unit = "capability";
-  r.phase = "start";
-  r.needed = ByteRange::exactly(Bytes(wanted));
-  r.available = {Bytes(low), Bytes(likely), Bytes(wanted)};
-  r.explanation = std::move(explanation);
-  return r;
-}
-
 Refusal refuse_format(const Format& format, int capability, int wanted, const Device& device) {
   return {"weights",
           "The quantization method " + std::string(format.method) +
@@ -70,6 +56,20 @@ Refusal refuse_format(const Format& format, int capability, int wanted, const De
 }
 
 }  // namespace
+
+Requirement doubt(std::string what, int device, int wanted, int low, int likely,
+                  std::string explanation) {
+  Requirement r;
+  r.kind = Requirement::Kind::engine_refuses;
+  r.device = device;
+  r.what = std::move(what);
+  r.unit = "capability";
+  r.phase = "start";
+  r.needed = ByteRange::exactly(Bytes(wanted));
+  r.available = {Bytes(low), Bytes(likely), Bytes(wanted)};
+  r.explanation = std::move(explanation);
+  return r;
+}
 
 Result<DeviceSupport> device_support(std::string_view engine, const Question& question,
                                      const weights::Scheme* online) {
@@ -86,7 +86,7 @@ Result<DeviceSupport> device_support(std::string_view engine, const Question& qu
     const catalog::Gpu& gpu = device.gpu;
     if (gpu.id.empty() || gpu.vendor.empty()) continue;  // memory alone was given
     if (!made_by(facts, gpu.vendor) && out.doubts.empty()) {
-      out.doubts.push_back(doubt(int(i), 1, 0, 1,
+      out.doubts.push_back(doubt("device", int(i), 1, 0, 1,
                                  "no server of " + name + " on " + gpu.name +
                                      ", if it runs there at all, was held against these rules"));
     }
@@ -100,7 +100,7 @@ Result<DeviceSupport> device_support(std::string_view engine, const Question& qu
       break;
     }
     if (const int built = least(facts, "built_capability"); have < built && out.doubts.empty()) {
-      Requirement r = doubt(int(i), built, have, have,
+      Requirement r = doubt("device", int(i), built, have, have,
                             "the published builds of this version hold kernels from compute "
                             "capability " +
                                 dotted(built) + " on, " + gpu.id + " has " + dotted(have) +

@@ -4,6 +4,7 @@
 // source; a fact that an engine lacks asks for nothing.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct DeviceSupport {
   // may, or no server on a card of that maker (facts "makers") was held against the rules.
   std::vector<Requirement> doubts;
 };
+
+// A requirement that is undecided between `low` and `wanted`: the verdict is tight, and whether it
+// starts follows `likely`.
+Requirement doubt(std::string what, int device, int wanted, int low, int likely,
+                  std::string explanation);
 
 // `engine` is its id in the catalog. `online`: the scheme that the options ask for beside the
 // stored one; null: none. Errors: internal for a faulty profile.

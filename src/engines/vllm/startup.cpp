@@ -1,4 +1,5 @@
 #include "engines/vllm/startup.h"
+#include "engines/device_support.h"
 
 #include <algorithm>
 
@@ -387,14 +388,11 @@ std::vector<Requirement> requirements(const Question& question, const Build& bui
   std::vector<Requirement> out = Checks(question, build, budget).run();
   if (build.decided.half_wanted) {
     // Many a log of such a card leaves out that --dtype half was given: it may start.
-    Requirement r;
-    r.what = "dtype";
-    r.unit = "capability";
-    r.phase = "start";
-    r.needed = ByteRange::exactly(Bytes(80));
-    r.available = {Bytes(build.now.capability), Bytes(build.now.capability), Bytes(80)};
-    r.engine_error = bfloat16_refusal(question, build.now.capability);
-    r.explanation = "this version refuses bfloat16 on the card unless it is given --dtype half";
+    const int have = build.now.capability;
+    Requirement r =
+        doubt("dtype", 0, 80, have, have,
+              "this version refuses bfloat16 on the card unless it is given --dtype half");
+    r.engine_error = bfloat16_refusal(question, have);
     out.insert(out.begin(), std::move(r));  // asked before any byte is
   }
   return out;
