@@ -1,5 +1,6 @@
 #include "apps/cli/batch.h"
 
+#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
 
@@ -13,20 +14,26 @@
 
 namespace vramwise::cli {
 
-int run_batch(const std::string& path) {
+BatchCommand::BatchCommand(const Program& program)
+    : Command(
+          program.app.add_subcommand("batch", "JSON Lines requests in, one answer a line out")) {
+  command_->add_option("FILE", path_, "requests, one a line; - reads standard input")->required();
+}
+
+int BatchCommand::run(const std::string& /*launch_line*/) {
   std::ifstream file;
-  if (path != "-") {
-    if (host::is_directory(path)) {
-      std::cerr << "error: '" << path << "' is a folder, a file of JSON Lines is needed\n";
+  if (path_ != "-") {
+    if (host::is_directory(path_)) {
+      std::cerr << "error: '" << path_ << "' is a folder, a file of JSON Lines is needed\n";
       return 3;
     }
-    file.open(path);
+    file.open(path_);
     if (!file) {
-      std::cerr << "error: cannot open '" << path << "'\n";
+      std::cerr << "error: cannot open '" << path_ << "'\n";
       return 3;
     }
   }
-  std::istream& in = path == "-" ? std::cin : file;
+  std::istream& in = path_ == "-" ? std::cin : file;
   std::ios::sync_with_stdio(false);
   bool any_error = false;
   std::string line;

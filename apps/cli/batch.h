@@ -3,10 +3,18 @@
 
 #include <string>
 
+#include "apps/cli/command.h"
+
 namespace vramwise::cli {
 
-// `path` "-" reads standard input. Exit status 0 when every line was answered, 3 when any answer is
-// an error.
-int run_batch(const std::string& path);
+class BatchCommand : public Command {
+ public:
+  explicit BatchCommand(const Program& program);
+  // Exit status 0 when every line was answered, 3 when any answer is an error.
+  int run(const std::string& launch_line) override;
+
+ private:
+  std::string path_;  // "-" reads standard input
+};
 
 }  // namespace vramwise::cli

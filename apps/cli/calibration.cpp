@@ -34,8 +34,9 @@ std::string shift_of(const json::Value& run, std::string_view name) {
 
 }  // namespace
 
-CalibrationCommand::CalibrationCommand(CLI::App& app, Output& output) : output_(output) {
-  command_ = app.add_subcommand("calibration", "runs measured here, which plans use");
+CalibrationCommand::CalibrationCommand(const Program& program)
+    : Command(program.app.add_subcommand("calibration", "runs measured here, which plans use")),
+      output_(program.output) {
   command_->require_subcommand(0, 1);
   list_ = command_->add_subcommand("list", "what was saved, and how far it lay off the plan");
   remove_ = command_->add_subcommand("remove", "forget a run");
@@ -46,9 +47,7 @@ CalibrationCommand::CalibrationCommand(CLI::App& app, Output& output) : output_(
   for (CLI::App* sub : {list_, remove_, export_, import_}) add_output_options(*sub, output_);
 }
 
-bool CalibrationCommand::parsed() const { return command_->parsed(); }
-
-int CalibrationCommand::run() {
+int CalibrationCommand::run(const std::string& /*launch_line*/) {
   if (remove_->parsed()) return remove();
   if (export_->parsed()) return export_runs();
   if (import_->parsed()) return import_runs();

@@ -3,16 +3,16 @@
 
 #include <string>
 
+#include "apps/cli/command.h"
 #include "apps/cli/output.h"
 #include "json/value.h"
 
 namespace vramwise::cli {
 
-class CalibrationCommand {
+class CalibrationCommand : public Command {
  public:
-  CalibrationCommand(CLI::App& app, Output& output);
-  bool parsed() const;
-  int run();
+  explicit CalibrationCommand(const Program& program);
+  int run(const std::string& launch_line) override;
 
  private:
   int list() const;
@@ -20,7 +20,6 @@ class CalibrationCommand {
   int export_runs() const;
   int import_runs() const;
 
-  CLI::App* command_ = nullptr;
   CLI::App* list_ = nullptr;
   CLI::App* remove_ = nullptr;
   CLI::App* export_ = nullptr;

@@ -12,17 +12,17 @@ namespace vramwise::cli {
 
 using json::Value;
 
-CompareCommand::CompareCommand(CLI::App& app, Output& output) : output_(output) {
+CompareCommand::CompareCommand(const Program& program)
+    : Command(program.app.add_subcommand("compare", "two plans beside each other, part by part")),
+      output_(program.output) {
+  if (!program.needs("compare")) return;
   shared_.ask = "compare";
-  command_ = app.add_subcommand("compare", "two plans beside each other, part by part");
-  add_question_options(*command_, shared_, output);
+  add_question_options(*command_, shared_, output_);
   command_->get_option("MODEL")->description(
       "the first side: a model, a request or plan file, or in quotes what `plan` takes:\n"
       "\"Qwen/Qwen3-8B --weights fp8\"");
   command_->add_option("OTHER", other_, "the second side; options hold for both");
 }
-
-bool CompareCommand::parsed() const { return command_->parsed(); }
 
 Result<Value> CompareCommand::side(const std::string& words) const {
   if (host::exists(words) && is_plan_or_request(words)) {
@@ -58,7 +58,7 @@ Result<Value> CompareCommand::side(const std::string& words) const {
   return build_request(question);
 }
 
-int CompareCommand::run() {
+int CompareCommand::run(const std::string& /*launch_line*/) {
   if (shared_.model.empty() || other_.empty()) {
     std::cerr << "error: two sides are needed\n"
                  "  help: vramwise compare Qwen/Qwen3-8B Qwen/Qwen3-14B --gpu l40s --ctx 8k\n"

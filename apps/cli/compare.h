@@ -5,23 +5,22 @@
 
 #include <string>
 
+#include "apps/cli/command.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
 
 namespace vramwise::cli {
 
-class CompareCommand {
+class CompareCommand : public Command {
  public:
-  CompareCommand(CLI::App& app, Output& output);
-  bool parsed() const;
-  int run();
+  explicit CompareCommand(const Program& program);
+  int run(const std::string& launch_line) override;
 
  private:
   // Errors: invalid_input for words that `plan` would not take, and as build_request.
   Result<json::Value> side(const std::string& words) const;
 
   Output& output_;
-  CLI::App* command_;
   Question shared_;    // its model is the first side
   std::string other_;  // the second
 };

@@ -1,5 +1,6 @@
 #include "apps/cli/doctor.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 
@@ -163,18 +164,25 @@ std::string doctor_text(const Machine& machine, const Style& style) {
   return out;
 }
 
-int run_doctor(const Output& output) {
+DoctorCommand::DoctorCommand(const Program& program)
+    : Command(program.app.add_subcommand("doctor",
+                                         "this machine: GPUs, what holds their memory, limits")),
+      output_(program.output) {
+  add_output_options(*command_, output_);
+}
+
+int DoctorCommand::run(const std::string& /*launch_line*/) {
   const Machine machine = host::detect_machine();
-  if (output.json) {
+  if (output_.json) {
     json::Value answer = json::Value::object();
     answer.set("schema_version", 1);
     answer.set("doctor", host::to_json(machine));
     std::cout << json::dump(answer, 2) << "\n";
   } else {
-    std::cout << doctor_text(machine, output.style());
+    std::cout << doctor_text(machine, output_.style());
   }
   std::cout.flush();
-  return has_problem(machine) && !output.exit_zero ? 1 : 0;
+  return has_problem(machine) && !output_.exit_zero ? 1 : 0;
 }
 
 }  // namespace vramwise::cli

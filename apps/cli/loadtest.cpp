@@ -288,49 +288,50 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-CLI::App* add_loadtest(CLI::App& app, LoadtestCommand& command, Output& output) {
-  CLI::App* sub = app.add_subcommand(
-      "loadtest", "real requests to a running server: does it hold the planned users");
-  sub->footer(
+LoadtestCommand::LoadtestCommand(const Program& program)
+    : Command(program.app.add_subcommand(
+          "loadtest", "real requests to a running server: does it hold the planned users")),
+      output_(program.output) {
+  if (!program.needs("loadtest")) return;
+  command_->footer(
       "\nExamples:\n"
       "  vramwise loadtest http://127.0.0.1:8000 --users 32 --prompt-tokens 100-2000\n"
       "  vramwise loadtest localhost:8000 Qwen/Qwen3-8B --gpu local --ctx 8k -u 50 \\\n"
       "      --html report.html\n"
       "\nExit codes: 0 held; 1 errors, memory that grows, or stopped by itself; 3 no such server;\n"
       "130 interrupted (the report is printed all the same).\n");
-  sub->add_option("URL", command.server, "OpenAI-compatible server, e.g. http://127.0.0.1:8000");
-  command.question.ask = "plan";
-  command.question.own_load = true;
-  add_live_options<Options>(*sub, kRows, command.given);
-  add_question_options(*sub, command.question, output);
-  return sub;
+  command_->add_option("URL", server_, "OpenAI-compatible server, e.g. http://127.0.0.1:8000");
+  question_.ask = "plan";
+  question_.own_load = true;
+  add_live_options<Options>(*command_, kRows, given_);
+  add_question_options(*command_, question_, output_);
 }
 
-int run_loadtest(LoadtestCommand& command, const std::string& line, const Output& output) {
+int LoadtestCommand::run(const std::string& launch_line) {
   Options options;
   options.load.users = 0;
-  if (auto applied = apply_live_options<Options>(kRows, command.given, options); !applied) {
-    return show_error(applied.error(), output);
+  if (auto applied = apply_live_options<Options>(kRows, given_, options); !applied) {
+    return show_error(applied.error(), output_);
   }
-  if (command.server.empty()) {
+  if (server_.empty()) {
     std::cerr << "error: no server given\n  help: vramwise loadtest http://127.0.0.1:8000\n";
     return kUsage;
   }
-  auto address = host::server_address(command.server);
-  if (!address) return show_error(address.error(), output);
-  command.question.line = line;
-  const auto plan = find_plan(options.plan_file, command.question);
-  if (!plan) return show_error(plan.error(), output);
+  auto address = host::server_address(server_);
+  if (!address) return show_error(address.error(), output_);
+  question_.line = launch_line;
+  const auto plan = find_plan(options.plan_file, question_);
+  if (!plan) return show_error(plan.error(), output_);
   LoadOptions& load = options.load;
   load.target.server = *address;
   load.target.token = host::env(options.key_variable.c_str());
   load.metrics_url = options.metrics.empty() ? *address + "/metrics" : options.metrics;
   load.watch_cards = on_this_machine(*address);
-  complete(options, *plan, command.question);
+  complete(options, *plan, question_);
   // Before a minute of work, not after it.
   if (!options.html.empty()) {
     if (auto written = write_file(options.html, ""); !written) {
-      return show_error(written.error(), output);
+      return show_error(written.error(), output_);
     }
   }
 
@@ -342,29 +343,29 @@ int run_loadtest(LoadtestCommand& command, const std::string& line, const Output
   if (auto ready = host::prepare_load(load, scale, engine); !ready) {
     progress.clear();
     if (host::interrupted()) return 130;
-    return show_error(ready.error(), output);
+    return show_error(ready.error(), output_);
   }
   auto result = host::run_load(load, scale, [&](const host::LoadMoment& moment) {
     progress.begin(progress_text(options, moment));
   });
   progress.clear();
-  if (!result) return show_error(result.error(), output);
+  if (!result) return show_error(result.error(), output_);
   result->engine = engine;
   const json::Value report = host::load_report(*result, *plan);
   if (!options.html.empty()) {
     if (auto written = write_file(options.html, loadtest_html(report)); !written) {
-      return show_error(written.error(), output);
+      return show_error(written.error(), output_);
     }
   }
-  if (output.json) {
+  if (output_.json) {
     std::cout << json::dump(report, 2) << "\n";
   } else {
-    std::cout << loadtest_text(report, output.style());
+    std::cout << loadtest_text(report, output_.style());
     if (!options.html.empty()) std::cout << "\nreport: " << options.html << "\n";
   }
   std::cout.flush();
   const int status = host::load_exit_status(report);
-  return output.exit_zero && status == 1 ? 0 : status;
+  return output_.exit_zero && status == 1 ? 0 : status;
 }
 
 }  // namespace vramwise::cli

@@ -3,18 +3,21 @@
 
 #include <string>
 
+#include "apps/cli/command.h"
 #include "apps/cli/live_options.h"
 
 namespace vramwise::cli {
 
-struct LoadtestCommand {
-  Question question;  // the plan, by the usual flags
-  std::string server;
-  GivenOptions given;
-};
+class LoadtestCommand : public Command {
+ public:
+  explicit LoadtestCommand(const Program& program);
+  int run(const std::string& launch_line) override;
 
-CLI::App* add_loadtest(CLI::App& app, LoadtestCommand& command, Output& output);
-// `line`: an engine's own line from behind `--`, to plan for.
-int run_loadtest(LoadtestCommand& command, const std::string& line, const Output& output);
+ private:
+  Output& output_;
+  Question question_;  // the plan, by the usual flags
+  std::string server_;
+  GivenOptions given_;
+};
 
 }  // namespace vramwise::cli

@@ -135,37 +135,37 @@ Result<void> save_plan(const std::string& path, const Value& request, const Valu
   return {};
 }
 
-PlanFileCommands::PlanFileCommands(CLI::App& app, Output& output) : output_(output) {
-  check_ = app.add_subcommand("check", "plan files again: exit status 0 while they still fit");
-  check_->add_option("FILE", files_, "plan files (plan --save) or requests")->required();
-  check_
+CheckCommand::CheckCommand(const Program& program)
+    : Command(program.app.add_subcommand("check",
+                                         "plan files again: exit status 0 while they still fit")),
+      output_(program.output) {
+  command_->add_option("FILE", files_, "plan files (plan --save) or requests")->required();
+  command_
       ->add_option("--max-growth", growth_,
                    "fail when the fullest card takes more than this beyond what was saved")
       ->check(CLI::Range(0.0, 1000.0))
       ->type_name("PERCENT")
       ->group("Question");
-  check_->add_flag("--no-tight", no_tight_, "fail also when it is decided inside the error bars")
+  command_->add_flag("--no-tight", no_tight_, "fail also when it is decided inside the error bars")
       ->group("Question");
-  add_output_options(*check_, output);
+  add_output_options(*command_, output_);
+}
 
+DiffCommand::DiffCommand(const Program& program)
+    : Command(program.app.add_subcommand(
+          "diff", "two models or files tensor by tensor; two plan files, or two engine versions")),
+      output_(program.output) {
+  if (!program.needs("diff")) return;
   question_.ask = "diff";
-  diff_ = app.add_subcommand(
-      "diff", "two models or files tensor by tensor; two plan files, or two engine versions");
-  add_question_options(*diff_, question_, output);
-  diff_->add_option("OTHER", other_, "the second file, folder, name or plan file");
-  diff_->get_option("--engine-version")
+  add_question_options(*command_, question_, output_);
+  command_->add_option("OTHER", other_, "the second file, folder, name or plan file");
+  command_->get_option("--engine-version")
       ->expected(1, 2)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("V V");
 }
 
-bool PlanFileCommands::parsed() const { return check_->parsed() || diff_->parsed(); }
-
-int PlanFileCommands::run(const std::string& launch_line) {
-  return check_->parsed() ? run_check() : run_diff(launch_line);
-}
-
-int PlanFileCommands::run_check() {
+int CheckCommand::run(const std::string& /*launch_line*/) {
   Value list = Value::array();
   bool passed = true;
   for (const std::string& path : files_) {
@@ -207,7 +207,7 @@ int PlanFileCommands::run_check() {
   return passed || output_.exit_zero ? 0 : 1;
 }
 
-int PlanFileCommands::run_diff(const std::string& launch_line) {
+int DiffCommand::run(const std::string& launch_line) {
   question_.line = launch_line;
   const auto options = request_options();
   std::vector<std::string> versions;

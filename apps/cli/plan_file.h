@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/command.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
 #include "base/result.h"
@@ -26,22 +27,26 @@ bool is_plan_or_request(const std::string& path);
 // Errors: as the readers of files.
 Result<json::Value> saved_side(const std::string& path);
 
-class PlanFileCommands {
+// `check`: saved plans, planned again.
+class CheckCommand : public Command {
  public:
-  PlanFileCommands(CLI::App& app, Output& output);
-  bool parsed() const;
-  int run(const std::string& launch_line);
+  explicit CheckCommand(const Program& program);
+  int run(const std::string& launch_line) override;
 
  private:
-  int run_check();
-  int run_diff(const std::string& launch_line);
-
   Output& output_;
-  CLI::App* check_;
   std::vector<std::string> files_;
   double growth_ = -1;  // percent; negative: any
   bool no_tight_ = false;
-  CLI::App* diff_;
+};
+
+class DiffCommand : public Command {
+ public:
+  explicit DiffCommand(const Program& program);
+  int run(const std::string& launch_line) override;
+
+ private:
+  Output& output_;
   Question question_;
   std::string other_;
 };

@@ -50,21 +50,22 @@ Error unreadable(const std::string& path) {
 
 }  // namespace
 
-VerifyCommand::VerifyCommand(CLI::App& app, Output& output) : output_(output) {
-  command_ = app.add_subcommand("verify", "a server's log beside its plan, or why it died");
+VerifyCommand::VerifyCommand(const Program& program)
+    : Command(
+          program.app.add_subcommand("verify", "a server's log beside its plan, or why it died")),
+      output_(program.output) {
+  if (!program.needs("verify")) return;
   command_->add_option("LOG", log_, "the server's log or traceback; - reads a pipe")->required();
   command_->add_flag("--follow", follow_, "wait until the server is up or has died, then answer")
       ->group("Question");
   command_->add_flag("--save", save_, "keep what was measured: later plans on this card use it")
       ->group("Question");
   question_.ask = "verify";
-  add_question_options(*command_, question_, output);
+  add_question_options(*command_, question_, output_);
 }
 
-bool VerifyCommand::parsed() const { return command_->parsed(); }
-
-int VerifyCommand::run(const std::string& line) {
-  question_.line = line;
+int VerifyCommand::run(const std::string& launch_line) {
+  question_.line = launch_line;
   const auto request = build_request(question_);
   if (!request) return show_error(request.error(), output_);
   if (output_.print_request) {

@@ -4,24 +4,19 @@
 #include <string>
 
 #include "api/verify.h"
+#include "apps/cli/command.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
 #include "base/result.h"
 #include "json/value.h"
 
-namespace CLI {
-class App;
-}
-
 namespace vramwise::cli {
 
-class VerifyCommand {
+class VerifyCommand : public Command {
  public:
   // Registers the command; `output` must outlive this.
-  VerifyCommand(CLI::App& app, Output& output);
-  bool parsed() const;
-  // `line`: what stood behind `--`.
-  int run(const std::string& line);
+  explicit VerifyCommand(const Program& program);
+  int run(const std::string& launch_line) override;
 
  private:
   int save(const json::Value& answer) const;
@@ -30,7 +25,6 @@ class VerifyCommand {
   // the answer lacks no model, or it cannot be had.
   json::Value answer_with_its_model(api::LogSession& session, const json::Value& answer);
 
-  CLI::App* command_ = nullptr;
   Output& output_;
   Question question_;
   std::string log_;      // a file; - reads standard input

@@ -218,45 +218,45 @@ int watch(const Options& options, Watcher& watcher, const Output& output) {
 
 }  // namespace
 
-CLI::App* add_watch(CLI::App& app, WatchCommand& command, Output& output) {
-  CLI::App* sub = app.add_subcommand(
-      "watch", "a running server's memory, cache and queue, beside the plan, with forecasts");
-  sub->footer(
+WatchCommand::WatchCommand(const Program& program)
+    : Command(program.app.add_subcommand(
+          "watch", "a running server's memory, cache and queue, beside the plan, with forecasts")),
+      output_(program.output) {
+  if (!program.needs("watch")) return;
+  command_->footer(
       "\nExamples:\n"
       "  vramwise watch http://127.0.0.1:8000 Qwen/Qwen3-8B --gpu local --ctx 8k\n"
       "  vramwise watch localhost:8000 --plan plan.json --json=lines > watch.jsonl\n"
       "  vramwise watch --once                      this machine's cards alone\n");
-  sub->add_option("URL", command.server, "server, e.g. http://127.0.0.1:8000; none: cards alone");
-  command.question.ask = "plan";
-  command.question.own_load = true;
-  add_live_options<Options>(*sub, kRows, command.given);
-  add_question_options(*sub, command.question, output);
-  return sub;
+  command_->add_option("URL", server_, "server, e.g. http://127.0.0.1:8000; none: cards alone");
+  question_.ask = "plan";
+  question_.own_load = true;
+  add_live_options<Options>(*command_, kRows, given_);
+  add_question_options(*command_, question_, output_);
 }
 
-int run_watch(WatchCommand& command, const std::string& line, const Output& output) {
+int WatchCommand::run(const std::string& launch_line) {
   host::catch_interrupts();
   Options options;
-  if (auto applied = apply_live_options<Options>(kRows, command.given, options); !applied) {
-    return show_error(applied.error(), output);
+  if (auto applied = apply_live_options<Options>(kRows, given_, options); !applied) {
+    return show_error(applied.error(), output_);
   }
   // A single name is a model's when it does not look like a server.
-  if (!command.server.empty() && command.question.model.empty() &&
-      !looks_like_server(command.server)) {
-    std::swap(command.server, command.question.model);
+  if (!server_.empty() && question_.model.empty() && !looks_like_server(server_)) {
+    std::swap(server_, question_.model);
   }
-  command.question.line = line;
-  const auto plan = find_plan(options.plan_file, command.question);
-  if (!plan) return show_error(plan.error(), output);
+  question_.line = launch_line;
+  const auto plan = find_plan(options.plan_file, question_);
+  if (!plan) return show_error(plan.error(), output_);
   std::string address;
-  if (!command.server.empty()) {
-    auto checked = host::server_address(command.server);
-    if (!checked) return show_error(checked.error(), output);
+  if (!server_.empty()) {
+    auto checked = host::server_address(server_);
+    if (!checked) return show_error(checked.error(), output_);
     address = std::move(*checked);
   }
   Watcher watcher(options, address, *plan);
-  if (auto opened = watcher.open(); !opened) return show_error(opened.error(), output);
-  return watch(options, watcher, output);
+  if (auto opened = watcher.open(); !opened) return show_error(opened.error(), output_);
+  return watch(options, watcher, output_);
 }
 
 }  // namespace vramwise::cli

@@ -3,19 +3,21 @@
 
 #include <string>
 
+#include "apps/cli/command.h"
 #include "apps/cli/live_options.h"
 
 namespace vramwise::cli {
 
-struct WatchCommand {
-  Question question;  // the plan, by the usual flags
-  std::string server;
-  GivenOptions given;
-};
+class WatchCommand : public Command {
+ public:
+  explicit WatchCommand(const Program& program);
+  int run(const std::string& launch_line) override;
 
-// Registers the command; the object outlives the parse.
-CLI::App* add_watch(CLI::App& app, WatchCommand& command, Output& output);
-// `line`: an engine's own line from behind `--`, to plan for.
-int run_watch(WatchCommand& command, const std::string& line, const Output& output);
+ private:
+  Output& output_;
+  Question question_;  // the plan, by the usual flags
+  std::string server_;
+  GivenOptions given_;
+};
 
 }  // namespace vramwise::cli
