@@ -1,185 +1,20 @@
 #include "verify/log_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <deque>
-#include <optional>
 #include <string>
 
 #include "base/text.h"
-#include "verify/anchors.h"
 #include "verify/derived.h"
-#include "verify/log_config.h"
-#include "verify/prefix.h"
+#include "verify/log_builder.h"
+#include "verify/template_index.h"
 #include "verify/unfold.h"
 
 namespace vramwise::verify {
 namespace {
 
 constexpr size_t kMaxLine = size_t{1} << 18;  // the rest of a longer line is read over
-constexpr size_t kMaxReadings = 4000;         // 64 ranks x 60 fields
-constexpr size_t kMaxFailures = 200;
-constexpr size_t kMaxText = 400;            // of a failure's line that is kept
-constexpr size_t kPaste = size_t{1} << 18;  // longer texts were not copied by hand
-constexpr int kJoinedLines = 8;             // that a wrapped message may go on over
-
-struct Row {
-  const Template* row = nullptr;
-  std::string_view engine;
-};
-
-// All tables behind one scanner, built once.
-struct Index {
-  std::vector<std::string_view> words;
-  std::vector<std::vector<Row>> rows;  // by word: its templates and those of its own beginnings
-  std::vector<bool> dull;              // by word: only decoys, which a busy server prints for hours
-  Anchors anchors;
-
-  // An anchor with quotes, as a log inside of JSON has it: such a line is found by it, then
-  // unwrapped and read by the plain one.
-  static std::string_view escaped(std::string_view anchor) {
-    static std::deque<std::string> kept;
-    std::string text;
-    for (const char c : anchor) {
-      if (c == '"') text += '\\';
-      text += c;
-    }
-    return kept.emplace_back(std::move(text));
-  }
-
-  static std::vector<std::string_view> collect() {
-    std::vector<std::string_view> words;
-    for (const Table& table : tables()) {
-      for (const Template& row : table.rows) {
-        const std::string_view anchor = anchor_of(row.pattern);
-        if (std::find(words.begin(), words.end(), anchor) != words.end()) continue;
-        words.push_back(anchor);
-        if (contains(anchor, "\"")) words.push_back(escaped(anchor));
-      }
-    }
-    return words;
-  }
-
-  Index() : words(collect()), rows(words.size()), anchors(words) {
-    for (size_t w = 0; w < words.size(); ++w) {
-      for (const bool whole : {true, false}) {
-        for (const Table& table : tables()) {
-          for (const Template& row : table.rows) {
-            const std::string_view anchor = anchor_of(row.pattern);
-            const bool equal = anchor == words[w];
-            if (whole ? equal : (!equal && starts_with(words[w], anchor))) {
-              rows[w].push_back({&row, table.engine});
-            }
-          }
-        }
-      }
-      dull.push_back(!rows[w].empty() &&
-                     std::all_of(rows[w].begin(), rows[w].end(),
-                                 [](const Row& row) { return row.row->tells == Tells::decoy; }));
-    }
-  }
-};
-
-const Index& index() {
-  static const Index kIndex;
-  return kIndex;
-}
-
-// Failures that can come at any time: where, is told by the traceback or by what was printed.
-bool anywhere(std::string_view id) {
-  return contains(id, "out_of_memory") || id == "allocation_limit" || id == "runner_died" ||
-         id == "shared_memory" || id == "does_not_fit";
-}
-
-Reading reading_of(const Capture& c) {
-  Reading r;
-  r.field = std::string(c.name);
-  r.text = std::string(c.text.substr(0, kMaxText));
-  r.first = r.last = r.smallest = r.largest = r.sum = c.value;
-  r.rounding = c.rounding;
-  r.unit = c.unit;
-  r.number = c.number;
-  r.count = 1;
-  return r;
-}
-
-}  // namespace
-
-// The first lines of a program, which print its version or its arguments. What llama.cpp prints
-// under Ollama is a part of Ollama's own start.
-bool begins_process(std::string_view id, const Log& log) {
-  constexpr std::array<std::string_view, 6> kFirst = {"vllm_version",   "vllm_args",
-                                                      "vllm_namespace", "sglang_args",
-                                                      "trtllm_version", "ollama_version"};
-  if (id == "llamacpp_build") return log.config.engine != "ollama";
-  return std::find(kFirst.begin(), kFirst.end(), id) != kFirst.end();
-}
-
-struct LogReader::State {
-  Log log;
-  std::optional<Log> ended;   // the start before it, which came up or died
-  std::string paste;          // all of the text, while it is short
-  std::string pending;        // a line that is not complete yet
-  bool skipping = false;      // the rest of a line longer than kMaxLine
-  int64_t counted_lines = 0;  // line breaks before the text in hand
-  std::vector<Capture> captures;
-  ConfigReader config_reader;
-  size_t expected = 0;  // where in log.readings the next value is looked for first
-
-  // Where the last traceback was: its outermost telling frame, and one that holds others.
-  Phase traced = Phase::start, traced_around = Phase::start;
-
-  // A message that goes on over the next lines.
-  std::string joining;
-  size_t joining_at = 0;
-  Row joining_row;
-  int64_t joining_line = 0;
-  int joining_left = 0;
-  size_t joining_failures = 0;  // failures before it: what it replaces
-  size_t joining_best = 0;      // captures of the fullest match so far
-
-  bool has_ended() const { return log.serving || !log.failures.empty(); }
-  void next_start();
-  void close();
-  void block(std::string_view text);
-  void record(std::string_view raw, int64_t number);
-  void go_on(std::string_view raw);
-  void clean_record(std::string_view clean, int64_t number);
-  void take(const Row& row, std::string_view clean, size_t at, int64_t number, RankTags& tags);
-  void keep(const Capture& c, const std::string& device, const std::string& rank, const Row& row,
-            int64_t number);
-};
-
-// Another process begins: what the last one printed says nothing about it.
-void LogReader::State::next_start() {
-  Log next;
-  next.bytes = log.bytes;
-  next.matched = log.matched;
-  next.starts = log.starts + 1;
-  ended = std::move(log);
-  log = std::move(next);
-  traced = traced_around = Phase::start;
-  expected = 0;
-}
-
-// The end of the text: the start that counts is chosen.
-void LogReader::State::close() {
-  if (!pending.empty()) {
-    pending += '\n';
-    block(pending);
-    pending.clear();
-  }
-  if (ended && !has_ended()) {
-    // Cut off while it was starting again: the one before tells how that ends.
-    ended->bytes = log.bytes;
-    ended->matched = log.matched;
-    ended->starts = log.starts;
-    log = std::move(*ended);
-  }
-  ended.reset();
-  log.lines = counted_lines;
-}
+constexpr size_t kPaste = size_t{1} << 18;    // longer texts were not copied by hand
+constexpr int kJoinedLines = 8;               // that a wrapped message may go on over
 
 // How much a log says.
 size_t weight_of(const Log& log) {
@@ -189,9 +24,46 @@ size_t weight_of(const Log& log) {
   return weight;
 }
 
+}  // namespace
+
+struct LogReader::State {
+  LogBuilder built;
+  Log& log = built.log;
+  std::string paste;          // all of the text, while it is short
+  std::string pending;        // a line that is not complete yet
+  bool skipping = false;      // the rest of a line longer than kMaxLine
+  int64_t counted_lines = 0;  // line breaks before the text in hand
+  std::vector<Capture> captures;
+
+  // A message that goes on over the next lines.
+  std::string joining;
+  size_t joining_at = 0;
+  KnownLine joining_row;
+  int64_t joining_line = 0;
+  int joining_left = 0;
+  size_t joining_failures = 0;  // failures before it: what it replaces
+  size_t joining_best = 0;      // captures of the fullest match so far
+
+  void close();
+  void block(std::string_view text);
+  void record(std::string_view raw, int64_t number);
+  void go_on(std::string_view raw);
+  void clean_record(std::string_view clean, int64_t number);
+};
+
+void LogReader::State::close() {
+  if (!pending.empty()) {
+    pending += '\n';
+    block(pending);
+    pending.clear();
+  }
+  built.close();
+  log.lines = counted_lines;
+}
+
 // Complete lines.
 void LogReader::State::block(std::string_view text) {
-  const Anchors& anchors = index().anchors;
+  const Anchors& anchors = template_index().anchors;
   size_t at = 0;       // where to look on
   size_t counted = 0;  // up to where line breaks were counted
   while (true) {
@@ -212,7 +84,7 @@ void LogReader::State::block(std::string_view text) {
     }
     const Anchors::Hit hit = anchors.find(text, at);
     if (hit.word < 0) break;
-    if (log.phase == Phase::serve && index().dull[size_t(hit.word)]) {
+    if (log.phase == Phase::serve && template_index().dull[size_t(hit.word)]) {
       at = hit.at + 1;
       continue;
     }
@@ -235,7 +107,7 @@ void LogReader::State::record(std::string_view raw, int64_t number) {
   while (!raw.empty()) {
     const size_t cut = raw.find('\r');
     const std::string_view part = raw.substr(0, cut);
-    if (!part.empty() && index().anchors.find(part, 0).word >= 0) {
+    if (!part.empty() && template_index().anchors.find(part, 0).word >= 0) {
       clean_record(clean_line(part), number);
     }
     if (cut == std::string_view::npos) return;
@@ -244,7 +116,7 @@ void LogReader::State::record(std::string_view raw, int64_t number) {
 }
 
 void LogReader::State::clean_record(std::string_view clean, int64_t number) {
-  const Index& all = index();
+  const TemplateIndex& all = template_index();
   RankTags tags(clean);
   size_t at = 0;
   bool matched = false;
@@ -253,16 +125,16 @@ void LogReader::State::clean_record(std::string_view clean, int64_t number) {
     if (hit.word < 0) break;
     // What may go on over the next lines: a long message that is not whole, or one whose tail is
     // optional.
-    const Row* open = nullptr;
+    const KnownLine* open = nullptr;
     size_t best = 0;
     const size_t failures_before = log.failures.size();
-    for (const Row& row : all.rows[size_t(hit.word)]) {
+    for (const KnownLine& row : all.rows[size_t(hit.word)]) {
       if (match(row.row->pattern, clean, hit.at, captures)) {
         if (row.row->wraps && row.row->tells == Tells::failure) {
           open = &row;
           best = captures.size();
         }
-        take(row, clean, hit.at, number, tags);
+        built.take(row, captures, clean, hit.at, number, tags);
         matched = true;
         break;
       }
@@ -291,11 +163,11 @@ void LogReader::State::go_on(std::string_view raw) {
   joining += text;
   --joining_left;
   // Any template of that anchor: variants differ in what comes late.
-  for (const std::vector<Row>& rows : index().rows) {
+  for (const std::vector<KnownLine>& rows : template_index().rows) {
     const bool same = std::any_of(rows.begin(), rows.end(),
-                                  [&](const Row& r) { return r.row == joining_row.row; });
+                                  [&](const KnownLine& r) { return r.row == joining_row.row; });
     if (!same) continue;
-    for (const Row& row : rows) {
+    for (const KnownLine& row : rows) {
       const bool may = row.row->wraps || row.row == joining_row.row;
       if (!may || !match(row.row->pattern, joining, joining_at, captures)) continue;
       if (captures.size() <= joining_best && row.row->wraps) break;
@@ -305,7 +177,7 @@ void LogReader::State::go_on(std::string_view raw) {
       const std::string whole = joining;
       match(row.row->pattern, whole, joining_at, captures);
       RankTags tags(whole);
-      take(row, whole, joining_at, joining_line, tags);
+      built.take(row, captures, whole, joining_at, joining_line, tags);
       ++log.matched;
       if (!failure) {
         joining_left = 0;
@@ -319,103 +191,6 @@ void LogReader::State::go_on(std::string_view raw) {
     joining_left = 0;
     joining.clear();
   }
-}
-
-void LogReader::State::keep(const Capture& c, const std::string& device, const std::string& rank,
-                            const Row& row, int64_t number) {
-  // What is printed again comes in the order of the first time: the search goes on from there.
-  const size_t count = log.readings.size();
-  for (size_t i = 0; i < count; ++i, ++expected) {
-    if (expected >= count) expected = 0;
-    Reading& r = log.readings[expected];
-    if (r.field != c.name || r.device != device || r.rank != rank) continue;
-    // Another engine's words for the same thing never mix.
-    if (r.engine != row.engine) continue;
-    ++expected;
-    r.last = c.value;
-    r.text = std::string(c.text.substr(0, kMaxText));
-    r.smallest = std::min(r.smallest, c.value);
-    r.largest = std::max(r.largest, c.value);
-    r.rounding = c.rounding;
-    r.unit = c.unit;
-    r.sum += c.value;
-    r.line = number;
-    ++r.count;
-    return;
-  }
-  if (log.readings.size() >= kMaxReadings) {
-    log.truncated = true;
-    return;
-  }
-  Reading r = reading_of(c);
-  r.device = device;
-  r.rank = rank;
-  r.engine = std::string(row.engine);
-  r.line = number;
-  log.readings.push_back(std::move(r));
-}
-
-void LogReader::State::take(const Row& row, std::string_view clean, size_t at, int64_t number,
-                            RankTags& tags) {
-  const Template& t = *row.row;
-  if (t.tells == Tells::decoy) {
-    if (t.phase > log.phase) log.phase = t.phase;
-    return;
-  }
-  if (t.tells == Tells::frame) {
-    // "in load_model" is a word of its own.
-    const size_t end = at + anchor_of(t.pattern).size();
-    if (t.phase == Phase::start) {
-      traced = traced_around = Phase::start;
-    } else if (end >= clean.size() || clean[end] == '\n' || clean[end] == ' ' ||
-               clean[end] == '<') {
-      Phase& where = t.id == "around" ? traced_around : traced;
-      // The dummy sampler runs inside of a profile or of a warm-up: the outermost tells.
-      if (where == Phase::start) where = t.phase;
-    }
-    return;
-  }
-  const std::string rank = tags.before(at);
-  std::string device;
-  for (const Capture& c : captures) {
-    if (c.name == "device") device = std::string(c.text.substr(0, 60));
-  }
-  if (t.tells == Tells::failure) {
-    if (log.failures.size() >= kMaxFailures) {
-      // Keep the first ones (the cause) and the last.
-      log.failures.pop_back();
-    }
-    Failure failure;
-    failure.id = std::string(t.id);
-    failure.engine = std::string(row.engine);
-    failure.rank = rank;
-    failure.phase = t.phase;
-    if (t.phase == Phase::start && anywhere(t.id)) {
-      failure.phase = traced != Phase::start          ? traced
-                      : traced_around != Phase::start ? traced_around
-                                                      : log.phase;
-    }
-    failure.line = number;
-    failure.text = std::string(trim(clean.substr(at, kMaxText)));
-    for (const Capture& c : captures) failure.captures.push_back(reading_of(c));
-    log.failures.push_back(std::move(failure));
-    return;
-  }
-  if (t.tells == Tells::config) {
-    if (has_ended() && begins_process(t.id, log)) {
-      next_start();
-      config_reader.forget();
-    }
-    if (log.config.engine.empty() || row.engine == "ollama") {
-      log.config.engine = std::string(row.engine);
-    }
-    config_reader.line(t.id, clean.substr(at), captures, log.config);
-  }
-  for (const Capture& c : captures) {
-    if (c.name != "device") keep(c, device, rank, row, number);
-  }
-  if (t.phase > log.phase) log.phase = t.phase;
-  if (t.phase == Phase::serve && t.tells == Tells::values) log.serving = true;
 }
 
 LogReader::LogReader() : state_(std::make_unique<State>()) {}
