@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "catalog/gpu.h"
+#include "engines/lever_list.h"
 #include "engines/llamacpp/capacity.h"
 #include "engines/llamacpp/graph/families.h"
 #include "engines/llamacpp/plan_state.h"
@@ -45,14 +46,8 @@ class Finder {
  private:
   LeverCandidate& add(std::string id, int order, std::string change, std::string option,
                       std::string cost) {
-    LeverCandidate c;
-    c.id = std::move(id);
-    c.order = order;
-    c.change = std::move(change);
-    c.option = std::move(option);
-    c.cost = std::move(cost);
-    out_.push_back(std::move(c));
-    return out_.back();
+    return add_lever(out_, std::move(id), order, std::move(change), std::move(option),
+                     std::move(cost));
   }
 
   // Does every device hold its part, bars and all?

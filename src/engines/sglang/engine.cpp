@@ -8,6 +8,7 @@
 #include "engines/config_changes.h"
 #include "engines/device_support.h"
 #include "engines/launch_command.h"
+#include "engines/lever_list.h"
 #include "engines/parallel.h"
 #include "engines/sglang/pools.h"
 
@@ -317,15 +318,9 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   const auto s = read_setup(q, notes);
   if (!s || q.hardware->devices.empty()) return out;
   const auto add = [&](std::string id, int order, std::string change, std::string option,
-                       std::string cost, std::vector<std::pair<std::string, json::Value>> options) {
-    LeverCandidate c;
-    c.id = std::move(id);
-    c.order = order;
-    c.change = std::move(change);
-    c.option = std::move(option);
-    c.cost = std::move(cost);
-    c.options = std::move(options);
-    out.push_back(std::move(c));
+                       std::string cost, std::string_view name, json::Value value) {
+    add_lever(out, std::move(id), order, std::move(change), std::move(option), std::move(cost))
+        .options = {{std::string(name), std::move(value)}};
   };
   const json::Value* fraction = a.effective.find("mem_fraction_static");
   const double now = fraction == nullptr ? 0 : fraction->as_double();
@@ -334,56 +329,44 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
       add("mem_fraction_static", 10,
           "give weights and cache " + format_fixed(f * 100, 0) + " % of the free memory",
           "--mem-fraction-static " + format_number(f), "less room for activations and graphs",
-          {{"mem_fraction_static", json::Value(f)}});
+          "mem_fraction_static", json::Value(f));
       break;
     }
   }
   if (s->window_ratio > 0.2 && a.log.size() > 2) {
     add("swa_full_tokens_ratio", 15, "keep a smaller pool for the sliding windows",
-        "--swa-full-tokens-ratio 0.1", "fewer concurrent requests",
-        {{"swa_full_tokens_ratio", json::Value(0.1)}});
+        "--swa-full-tokens-ratio 0.1", "fewer concurrent requests", "swa_full_tokens_ratio",
+        json::Value(0.1));
   }
   if (s->tensor > 1 && s->expert == 1 && fewest_experts(*q.model) >= s->tensor) {
     add("ep_size", 15, "share whole experts out over the ranks",
         "--ep-size " + format_integer(s->tensor), "ranks with busier experts make the others wait",
-        {{"ep_size", json::Value(s->tensor)}});
+        "ep_size", json::Value(s->tensor));
   }
   if (s->element.numerator >= 2 * s->element.denominator) {
     add("kv_cache_dtype", 30, "store the cache in fp8", "--kv-cache-dtype fp8_e4m3",
-        "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8_e4m3")}});
+        "a small risk for accuracy", "kv_cache_dtype", json::Value("fp8_e4m3"));
   }
   if (s->chunk > 2048) {
     add("chunked_prefill_size", 25, "read prompts in chunks of 2,048 tokens",
-        "--chunked-prefill-size 2048", "slower prompt processing",
-        {{"chunked_prefill_size", json::Value(2048)}});
+        "--chunked-prefill-size 2048", "slower prompt processing", "chunked_prefill_size",
+        json::Value(2048));
   }
   if (s->graph_batch > 16) {
     add("cuda_graph_max_bs_decode", 20, "capture graphs up to 16 sequences",
-        "--cuda-graph-max-bs 16", "slower decoding of larger batches",
-        {{"cuda_graph_max_bs_decode", json::Value(16)}});
+        "--cuda-graph-max-bs 16", "slower decoding of larger batches", "cuda_graph_max_bs_decode",
+        json::Value(16));
   }
   const double bits = weights::bits_per_weight(*q.model, *q.weights);
-  const auto format = [&](std::string_view id, int order, std::string change) {
-    LeverCandidate c;
-    c.id = "weights";
-    c.order = order;
-    c.change = std::move(change);
-    c.option = "(another checkpoint)";
-    c.cost = "some loss of quality";
-    c.weights_format = std::string(id);
-    out.push_back(std::move(c));
-  };
-  if (bits > 12) format("fp8", 60, "use weights in fp8");
-  if (bits > 6) format("awq", 62, "use weights in 4 bits (AWQ)");
-  LeverCandidate more;
-  more.id = "tp_size";
-  more.order = 70;
-  more.change = "split the model over " + std::to_string(s->tensor * 2) + " GPUs";
-  more.option = "--tp-size " + std::to_string(s->tensor * 2);
-  more.cost = "more GPUs";
-  more.options = {{"tp_size", json::Value(s->tensor * 2)}};
-  more.devices = int(s->tensor * 2);
-  if (s->tensor <= 8) out.push_back(std::move(more));
+  if (bits > 12) add_format_lever(out, 60, "use weights in fp8", "fp8");
+  if (bits > 6) add_format_lever(out, 62, "use weights in 4 bits (AWQ)", "awq");
+  if (s->tensor <= 8) {
+    LeverCandidate& more = add_lever(
+        out, "tp_size", 70, "split the model over " + std::to_string(s->tensor * 2) + " GPUs",
+        "--tp-size " + std::to_string(s->tensor * 2), "more GPUs");
+    more.options = {{"tp_size", json::Value(s->tensor * 2)}};
+    more.devices = int(s->tensor * 2);
+  }
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "engines/facts.h"
+#include "engines/lever_list.h"
 #include "engines/rank_cache.h"
 #include "engines/rank_weights.h"
 #include "engines/spread.h"
@@ -316,14 +317,8 @@ std::vector<LeverCandidate> changes(const Question& q) {
   std::vector<LeverCandidate> out;
   const auto add = [&](std::string id, int order, std::string change, std::string option,
                        std::string cost) -> LeverCandidate& {
-    LeverCandidate c;
-    c.id = std::move(id);
-    c.order = order;
-    c.change = std::move(change);
-    c.option = std::move(option);
-    c.cost = std::move(cost);
-    out.push_back(std::move(c));
-    return out.back();
+    return add_lever(out, std::move(id), order, std::move(change), std::move(option),
+                     std::move(cost));
   };
   const int64_t tokens = q.workload.sequence_tokens.count();
   if (tokens > 1024) {

@@ -9,6 +9,7 @@
 #include "engines/device_support.h"
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
+#include "engines/lever_list.h"
 #include "engines/parallel.h"
 #include "engines/trtllm/rank_plan.h"
 #include "engines/trtllm/settings.h"
@@ -212,52 +213,33 @@ std::vector<LeverCandidate> changes(const Question& q) {
   const auto s = read_setup(q, notes);
   if (!s || q.hardware->devices.empty()) return out;
   const auto add = [&](std::string id, int order, std::string change, std::string option,
-                       std::string cost, std::vector<std::pair<std::string, json::Value>> options) {
-    LeverCandidate c;
-    c.id = std::move(id);
-    c.order = order;
-    c.change = std::move(change);
-    c.option = std::move(option);
-    c.cost = std::move(cost);
-    c.options = std::move(options);
-    out.push_back(std::move(c));
+                       std::string cost, std::string_view name, json::Value value) {
+    add_lever(out, std::move(id), order, std::move(change), std::move(option), std::move(cost))
+        .options = {{std::string(name), std::move(value)}};
   };
   if (s->fraction < 0.93) {
     add("free_gpu_memory_fraction", 10, "give the cache 95 % of the free memory",
         "--kv_cache_free_gpu_memory_fraction 0.95", "less room for fluctuation",
-        {{"free_gpu_memory_fraction", json::Value(0.95)}});
+        "free_gpu_memory_fraction", json::Value(0.95));
   }
   if (s->max_batch > 64) {
     add("max_batch_size", 20, "run at most 64 sequences at a time", "--max_batch_size 64",
-        "more users than that wait", {{"max_batch_size", json::Value(64)}});
+        "more users than that wait", "max_batch_size", json::Value(64));
   }
   if (s->element.numerator >= 2 * s->element.denominator) {
     add("kv_cache_dtype", 30, "store the cache in fp8", "--kv_cache_dtype fp8",
-        "a small risk for accuracy", {{"kv_cache_dtype", json::Value("fp8")}});
+        "a small risk for accuracy", "kv_cache_dtype", json::Value("fp8"));
   }
   const double bits = weights::bits_per_weight(*q.model, *q.weights);
-  const auto format = [&](std::string_view id, int order, std::string change) {
-    LeverCandidate c;
-    c.id = "weights";
-    c.order = order;
-    c.change = std::move(change);
-    c.option = "(another checkpoint)";
-    c.cost = "some loss of quality";
-    c.weights_format = std::string(id);
-    out.push_back(std::move(c));
-  };
-  if (bits > 12) format("fp8", 60, "use weights in fp8");
-  if (bits > 6) format("nvfp4", 62, "use weights in NVFP4");
+  if (bits > 12) add_format_lever(out, 60, "use weights in fp8", "fp8");
+  if (bits > 6) add_format_lever(out, 62, "use weights in NVFP4", "nvfp4");
   if (s->tensor <= 8) {
-    LeverCandidate more;
-    more.id = "tensor_parallel_size";
-    more.order = 70;
-    more.change = "split the model over " + std::to_string(s->tensor * 2) + " GPUs";
-    more.option = "--tp_size " + std::to_string(s->tensor * 2);
-    more.cost = "more GPUs";
+    LeverCandidate& more =
+        add_lever(out, "tensor_parallel_size", 70,
+                  "split the model over " + std::to_string(s->tensor * 2) + " GPUs",
+                  "--tp_size " + std::to_string(s->tensor * 2), "more GPUs");
     more.options = {{"tensor_parallel_size", json::Value(s->tensor * 2)}};
     more.devices = int(s->tensor * 2);
-    out.push_back(std::move(more));
   }
   return out;
 }

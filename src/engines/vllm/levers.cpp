@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/lever_list.h"
 #include "engines/parallel.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
@@ -67,14 +68,8 @@ class Finder {
 
   LeverCandidate& add(std::string id, int order, std::string change, std::string option,
                       std::string cost) {
-    LeverCandidate c;
-    c.id = std::move(id);
-    c.order = order;
-    c.change = std::move(change);
-    c.option = std::move(option);
-    c.cost = std::move(cost);
-    out_.push_back(std::move(c));
-    return out_.back();
+    return add_lever(out_, std::move(id), order, std::move(change), std::move(option),
+                     std::move(cost));
   }
 
   void share();
