@@ -30,6 +30,18 @@ Value read_block(const verify::Log& log) {
   block.set("matched", log.matched);
   if (log.truncated) block.set("truncated", true);
   if (log.starts > 1) block.set("starts", log.starts);
+  if (!log.servers.empty()) {
+    Value servers = Value::array();
+    for (const verify::LogServer& s : log.servers) {
+      Value item = Value::object();
+      item.set("name", s.name);
+      item.set("engine", s.engine);
+      item.set("model", s.model);
+      servers.push(std::move(item));
+    }
+    block.set("servers", std::move(servers));
+    block.set("server", log.server);
+  }
   return block;
 }
 

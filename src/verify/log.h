@@ -56,6 +56,12 @@ struct LogConfig {
   bool wsl = false;            // under Windows' subsystem for Linux
 };
 
+// One of several servers that wrote into the same text.
+struct LogServer {
+  std::string name;  // before its lines, by a collector of logs
+  std::string engine, model;
+};
+
 struct Log {
   LogConfig config;
   std::vector<Reading> readings;
@@ -66,6 +72,9 @@ struct Log {
   // Starts of a server in the text, of which this is the last that came up or died (or the only
   // one).
   int64_t starts = 1;
+  // Servers of several models in the text, and the one that this is about; empty: there is one.
+  std::vector<LogServer> servers;
+  std::string server;
   bool truncated = false;  // more distinct readings than are kept
 
   // All ranks' readings of a field; with `device` only that one's.

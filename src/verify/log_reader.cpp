@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 #include "verify/derived.h"
-#include "verify/log_builder.h"
+#include "verify/server_logs.h"
+#include "verify/service.h"
 #include "verify/template_index.h"
 #include "verify/unfold.h"
 
@@ -16,19 +17,11 @@ constexpr size_t kMaxLine = size_t{1} << 18;  // the rest of a longer line is re
 constexpr size_t kPaste = size_t{1} << 18;    // longer texts were not copied by hand
 constexpr int kJoinedLines = 8;               // that a wrapped message may go on over
 
-// How much a log says.
-size_t weight_of(const Log& log) {
-  size_t weight = log.readings.size() + log.failures.size() + log.config.options.entries().size();
-  weight += (log.config.engine.empty() ? 0 : 1) + (log.config.model.empty() ? 0 : 1);
-  for (const Failure& f : log.failures) weight += f.captures.size();
-  return weight;
-}
-
 }  // namespace
 
 struct LogReader::State {
-  LogBuilder built;
-  Log& log = built.log;
+  ServerLogs servers;
+  Log& log = servers.whole.log;
   std::string paste;          // all of the text, while it is short
   std::string pending;        // a line that is not complete yet
   bool skipping = false;      // the rest of a line longer than kMaxLine
@@ -37,6 +30,7 @@ struct LogReader::State {
 
   // A message that goes on over the next lines.
   std::string joining;
+  std::string joining_service;  // whose it is
   size_t joining_at = 0;
   KnownLine joining_row;
   int64_t joining_line = 0;
@@ -57,7 +51,7 @@ void LogReader::State::close() {
     block(pending);
     pending.clear();
   }
-  built.close();
+  servers.close();
   log.lines = counted_lines;
 }
 
@@ -118,6 +112,7 @@ void LogReader::State::record(std::string_view raw, int64_t number) {
 void LogReader::State::clean_record(std::string_view clean, int64_t number) {
   const TemplateIndex& all = template_index();
   RankTags tags(clean);
+  const std::string_view service = service_of(clean);
   size_t at = 0;
   bool matched = false;
   while (true) {
@@ -134,7 +129,7 @@ void LogReader::State::clean_record(std::string_view clean, int64_t number) {
           open = &row;
           best = captures.size();
         }
-        built.take(row, captures, clean, hit.at, number, tags);
+        servers.take(service, row, captures, clean, hit.at, number, tags);
         matched = true;
         break;
       }
@@ -143,6 +138,7 @@ void LogReader::State::clean_record(std::string_view clean, int64_t number) {
     }
     if (open != nullptr) {
       joining = std::string(clean);
+      joining_service = std::string(service);
       joining_at = hit.at;
       joining_row = *open;
       joining_line = number;
@@ -156,7 +152,9 @@ void LogReader::State::clean_record(std::string_view clean, int64_t number) {
 }
 
 void LogReader::State::go_on(std::string_view raw) {
-  std::string clean = clean_line(raw);
+  const std::string clean = clean_line(raw);
+  const std::string_view service = service_of(clean);
+  if (!service.empty() && service != joining_service) return;  // another program's came between
   std::string_view text = trim(without_header(clean));
   while (starts_with(text, ">")) text = trim(text.substr(1));
   joining += ' ';
@@ -173,11 +171,13 @@ void LogReader::State::go_on(std::string_view raw) {
       if (captures.size() <= joining_best && row.row->wraps) break;
       joining_best = captures.size();
       const bool failure = row.row->tells == Tells::failure;
-      if (failure && log.failures.size() > joining_failures) log.failures.resize(joining_failures);
+      if (failure && log.failures.size() > joining_failures) {
+        servers.drop_failures(joining_service, log.failures.size() - joining_failures);
+      }
       const std::string whole = joining;
       match(row.row->pattern, whole, joining_at, captures);
       RankTags tags(whole);
-      built.take(row, captures, whole, joining_at, joining_line, tags);
+      servers.take(joining_service, row, captures, whole, joining_at, joining_line, tags);
       ++log.matched;
       if (!failure) {
         joining_left = 0;

@@ -1,4 +1,5 @@
 #include "verify/log_reader.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
@@ -272,6 +273,49 @@ TEST(LogReader, WhatRanksPrintAgainIsTheSameStart) {
   const Log log = read_log(joined({kFirst, kFirst, kSecond, kCameUp}));
   EXPECT_EQ(log.starts, 1);
   EXPECT_NE(log.one("available"), nullptr);
+}
+
+// Lines of the text above with a collector's name before each.
+std::string prefixed(std::string_view prefix, std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty()) out += std::string(prefix) + std::string(line) + "\n";
+  }
+  return out;
+}
+
+TEST(LogReader, ServersOfSeveralModelsInOneTextAreToldApart) {
+  const std::pair<std::string_view, std::string_view> kCollectors[] = {
+      {"chat-1   | ", "code-1   | "},
+      {"[pod/chat-5f7/server] ", "[pod/code-6c9/server] "},
+      {"Nov 30 12:00:01 gpu1 chat[811]: ", "Nov 30 12:00:01 gpu1 code[812]: "},
+  };
+  for (const auto& [one, other] : kCollectors) {
+    const std::string text =
+        prefixed(one, kFirst) + prefixed(other, kSecond) + prefixed(one, kDied) +
+        prefixed(other, "INFO [gpu_worker.py:298] Available KV cache memory: 5.00 GiB\n") +
+        prefixed(other, kCameUp);
+    const Log log = read_log(text);
+    // The one that failed, with its own values alone.
+    EXPECT_EQ(log.config.model, "org/first") << one;
+    ASSERT_EQ(log.servers.size(), 2U) << one;
+    EXPECT_EQ(log.servers[1].model, "org/second");
+    EXPECT_EQ(log.server, log.servers[0].name);
+    ASSERT_NE(log.one("available"), nullptr);
+    EXPECT_EQ(log.one("available")->text, "3.00 GiB");
+    EXPECT_EQ(log.failures.size(), 1U);
+    EXPECT_FALSE(log.serving);
+    EXPECT_EQ(log.lines, 7);
+  }
+}
+
+TEST(LogReader, RanksOfOneServerOnTwoNodesStayOneLog) {
+  const std::string text = prefixed("node0  | ", kFirst) + prefixed("node1  | ", kFirst) +
+                           prefixed("proxy  | ", kCameUp) + prefixed("node0  | ", kCameUp);
+  const Log log = read_log(text);
+  EXPECT_TRUE(log.servers.empty());
+  EXPECT_EQ(log.config.model, "org/first");
+  EXPECT_TRUE(log.serving);
 }
 
 }  // namespace vramwise::verify

@@ -200,6 +200,15 @@ LogRequest request_of(const Log& log, const Value& given) {
                      "the log holds " + format_grouped(log.starts) +
                          " starts of a server: the last that came up or died is read");
   }
+  if (!log.servers.empty()) {
+    std::string all;
+    for (const LogServer& s : log.servers) {
+      all += (all.empty() ? "" : ", ") + s.name + " (" + s.model + ")";
+    }
+    out.notes.assume("one_of_several_servers",
+                     "the log holds several servers, " + all + ": this is about " + log.server +
+                         "; give the lines of another alone to read that");
+  }
   Value& request = out.request;
   request = Value::object();
   for (const json::Member& m : given.as_object()) {
