@@ -40,6 +40,14 @@ constexpr Case kCases[] = {
     {"vllm", "0.8", "quadro-rtx-8000", "bf16", R"(,"dtype":"half")", "fits", "", ""},
     {"vllm", "0.11", "apple-m3-max-128", "bf16", "", "tight", "if it runs there at all", ""},
     {"vllm", "0.11", "arc-pro-b60", "awq", "", "tight", "", ""},
+    {"vllm", "0.26", "h100-sxm", "bf16", R"(,"attention_backend":"flash_attn")", "fits", "",
+     "vllm v1/attention/backends/registry.py"},
+    {"vllm", "0.26", "h100-sxm", "bf16", R"(,"attention_backend":"FLASHATTN")", "tight",
+     "similar: FLASH_ATTN", "the same: unknown names are refused"},
+    {"vllm", "0.26", "rtx-pro-6000-ws", "bf16", R"(,"attention_backend":"B12X")", "tight",
+     "only a build of one's own", "vllm PR 52017 came after 0.26"},
+    {"vllm", "0.30", "rtx-pro-6000-ws", "bf16", R"(,"attention_backend":"B12X")", "fits", "",
+     "vllm PR 52017"},
     {"sglang", "0.5.9", "v100-32", "bf16", "", "refuses_to_start",
      "SGLang only supports sm75 and above.", "sglang model_executor/model_runner.py"},
     {"sglang", "0.5.9", "h200-sxm", "nvfp4", "", "refuses_to_start", "Minimum capability: 100",
@@ -72,6 +80,21 @@ TEST(DeviceSupport, AsTheServersSay) {
                                                << " in " << c.weights << ": " << c.source;
     EXPECT_NE(answer.find(c.says), std::string::npos) << c.says << "\n" << answer.substr(0, 800);
   }
+}
+
+// 32 heads over 5 ranks: refused by the releases (vllm config/model.py), undecided in a build of
+// one's own (local-inference-lab/vllm pull request 64 pads heads for its backend).
+TEST(DeviceSupport, OwnBuildsSplitByRulesOfTheirOwn) {
+  const auto outcome = [](std::string_view backend) {
+    const std::string answer = api::handle(
+        R"({"ask":"plan","levers":false,"model":{"ref":"Qwen/Qwen3-8B"},"engine":{"name":"vllm",)"
+        R"("version":"0.26","options":{"tensor_parallel_size":5,"attention_backend":")" +
+        std::string(backend) + R"("}},"hardware":{"gpu":"rtx-pro-6000-ws","count":5}})");
+    const auto parsed = json::parse(answer, "answer");
+    return std::string(parsed->find("outcome")->as_string());
+  };
+  EXPECT_EQ(outcome("FLASH_ATTN"), "refuses_to_start");
+  EXPECT_EQ(outcome("B12X"), "tight");
 }
 
 // Gemma 2 on a 2080 Ti: vLLM 0.23 says that it goes on in float32, and loads twice the bytes.

@@ -245,6 +245,7 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
   if (t.part == Part::mtp) {
     const int64_t index = t.layer - int64_t(model_.layers.size());
     if (index >= rules_.mtp_layers) return;
+    if (!rules_.mtp_vocabulary && split_of(t.role) == Split::vocabulary) return;
   }
   const bool in_tower = t.part == Part::vision || t.part == Part::audio ||
                         t.part == Part::projector || t.role == Role::tower ||

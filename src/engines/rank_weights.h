@@ -49,6 +49,7 @@ struct LoadRules {
   bool towers = true;           // load vision and audio towers
   bool ngram_tables = true;     // false: they stay in host memory
   int64_t mtp_layers = 0;       // multi-token-prediction layers in use
+  bool mtp_vocabulary = true;   // with an embedding and a head of their own
   bool absorbed_latent = true;  // keep 16-bit copies of kv_up for the absorbed form of MLA
   bool value_copies = true;     // K and V matrices where a layer shares its cache or its K
   bool second_scales = false;   // NVFP4 block scales stay beside their swizzled copy

@@ -46,6 +46,31 @@ Bytes absorbed_copies(const Question& q, const Setup& s, const RankLayout& layou
   return sum;
 }
 
+bool has_latent(const model::Model& model) {
+  for (const model::Layer& layer : model.layers) {
+    for (const model::Mixer& mixer : layer.mixers) {
+      if (std::holds_alternative<model::LatentBlock>(mixer)) return true;
+    }
+  }
+  return false;
+}
+
+// What every rank holds in full. The embedding of models with latent attention is built without a
+// parallel mode; attention that is data-parallel takes embedding, head, dense layers and shared
+// experts with it.
+// Source: TensorRT-LLM tensorrt_llm/_torch/models/modeling_deepseekv3.py (embed_tokens,
+// _compute_mlp_tp_size), modeling_utils.py (lm_head). "Use 93.17 GB for model weights" at TP4 and
+// 48.41 at TP8 of DeepSeek-R1-0528-NVFP4-v2: rank_plan_test.cpp.
+void keep_whole(const Question& q, const Setup& s, RankWeights& parts) {
+  const auto whole = [&](WeightItem item) {
+    parts.bytes[size_t(item)] = parts.bytes[size_t(item)] * s.tensor;
+  };
+  if (s.data_attention || has_latent(*q.model)) whole(WeightItem::embedding);
+  if (!s.data_attention) return;
+  if (!s.head_parallel) whole(WeightItem::output_head);
+  whole(WeightItem::feed_forward);
+}
+
 // What was measured on this machine in place of the rules.
 void apply_measured(const Calibration& measured, bool unified, RankPlan& r) {
   const auto moved = [&](const ByteRange& range, const MeasuredTerm& term) {
@@ -83,7 +108,9 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   rules.mxfp4_experts = s.mxfp4_padding;
   rules.nvfp4_experts = s.nvfp4_padding;
   rules.mtp_layers = s.mtp ? 1 : 0;
+  rules.mtp_vocabulary = false;  // the module is handed the model's own: DeepseekV3MTP.forward
   r.parts = rank_weights(*q.model, *q.weights, layout, rules);
+  keep_whole(q, s, r.parts);
   r.parts.bytes[size_t(WeightItem::absorbed)] +=
       absorbed_copies(q, s, layout, device, rules.mtp_layers);
   CacheRules caches;

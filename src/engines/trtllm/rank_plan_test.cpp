@@ -99,5 +99,30 @@ TEST(TrtllmWeights, LatentAttentionKeepsCopies) {
   EXPECT_EQ(copies("b200"), 61 * (kHalf + 2 * 2 * kHalf));
 }
 
+// With attention data parallelism every rank holds embedding, head, dense layers and shared experts
+// in full; the prediction module brings no embedding of its own.
+TEST(TrtllmWeights, DataParallelAttentionKeepsTheRestWhole) {
+  const auto parts = [](std::string_view options) {
+    const testing::Asked asked =
+        testing::ask({.config = testing::kDeepSeekV3, .count = 8, .options = options});
+    Notes notes;
+    const auto setup = read_setup(asked.question(), notes);
+    EXPECT_TRUE(setup);
+    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes).parts;
+  };
+  const RankWeights split = parts(R"({"tensor_parallel_size":8})");
+  const RankWeights whole = parts(R"({"tensor_parallel_size":8,"enable_attention_dp":true})");
+  constexpr int64_t kTable = int64_t{129280} * 7168 * 2;
+  EXPECT_EQ(split.of(WeightItem::embedding).count(), kTable);
+  EXPECT_EQ(whole.of(WeightItem::embedding).count(), kTable);
+  EXPECT_EQ(split.of(WeightItem::output_head).count(), kTable / 8);
+  EXPECT_EQ(whole.of(WeightItem::output_head).count(), kTable);
+  EXPECT_EQ(whole.of(WeightItem::feed_forward), split.of(WeightItem::feed_forward) * 8);
+  EXPECT_EQ(whole.of(WeightItem::experts), split.of(WeightItem::experts));
+  const RankWeights shared = parts(
+      R"({"tensor_parallel_size":8,"enable_attention_dp":true,"enable_lm_head_tp_in_adp":true})");
+  EXPECT_EQ(shared.of(WeightItem::output_head).count(), kTable / 8);
+}
+
 }  // namespace
 }  // namespace vramwise::engines::trtllm

@@ -42,6 +42,8 @@ Result<bool> read_parallel(const Options& o, const Question& q, Setup& s, Notes&
                      " devices (TensorRT-LLM itself uses one unless --tp_size says so)");
   }
   s.data_attention = attention.value_or(false);
+  TRY_ASSIGN(const auto head, o.boolean("enable_lm_head_tp_in_adp"));
+  s.head_parallel = head.value_or(false);
   s.attention_ranks = s.data_attention ? 1 : s.tensor;
   return true;
 }

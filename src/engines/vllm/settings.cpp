@@ -6,6 +6,7 @@
 #include "catalog/catalog.h"
 #include "engines/known_versions.h"
 #include "engines/unknown_options.h"
+#include "engines/vllm/attention_backend.h"
 
 namespace vramwise::engines::vllm {
 namespace {
@@ -187,13 +188,17 @@ Result<bool> read_graphs(const Reader& r, Given& g) {
   return true;
 }
 
-Result<bool> read_kernels(const Reader& r, Given& g) {
+Result<bool> read_kernels(const Reader& r, const Version& version, Given& g) {
   TRY_ASSIGN(g.quantization, r.word("quantization", ""));
   TRY_ASSIGN(g.moe_backend, r.word("moe_backend", ""));
   if (g.moe_backend.empty()) {
     TRY_ASSIGN(g.moe_backend, r.word("kernel_config.moe_backend", ""));
   }
   TRY_ASSIGN(g.attention_backend, r.word("attention_backend", ""));
+  if (g.attention_backend.empty()) {
+    TRY_ASSIGN(g.attention_backend, r.word("attention_config.backend", ""));
+  }
+  TRY_ASSIGN(g.own_build, unknown_backend(version, g.attention_backend));
   g.marlin = g.moe_backend == "marlin" || contains(g.quantization, "marlin");
   g.deep_gemm_experts = g.moe_backend == "deep_gemm";
   return true;
@@ -324,7 +329,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_cache(reader, given));
   TRY(read_parallel(reader, question, given));
   TRY(read_graphs(reader, given));
-  TRY(read_kernels(reader, given));
+  TRY(read_kernels(reader, question.settings.version, given));
   TRY_ASSIGN(const auto program, question.settings.options.string(kProgramOption));
   if (program) given.entry = entry_of(*program);
   TRY(read_multimodal(reader, given));

@@ -47,6 +47,7 @@ struct Given {
   int64_t item_pixels = 0;  // mm_processor_kwargs.max_pixels; 0 = the processor's own
   std::string quantization;
   std::string moe_backend, attention_backend;
+  std::optional<Requirement> own_build;  // asked for an attention backend that no release has
   std::string graph_mode;
   std::vector<int64_t> capture_sizes;
   std::optional<int64_t> largest_capture;

@@ -376,8 +376,10 @@ void Checks::workload() {
 std::vector<Refusal> refusals(const Question& question, const Build& build) {
   std::vector<Refusal> out;
   check_devices(question, build, out);
-  check_heads(*question.model, build.given.tensor, out);
-  check_experts(question, build, out);
+  if (!build.given.own_build) {
+    check_heads(*question.model, build.given.tensor, out);
+    check_experts(question, build, out);
+  }
   check_limits(question, build, out);
   check_pool(build, out);
   return out;
@@ -395,6 +397,7 @@ std::vector<Requirement> requirements(const Question& question, const Build& bui
     r.engine_error = bfloat16_refusal(question, have);
     out.insert(out.begin(), std::move(r));  // asked before any byte is
   }
+  if (build.given.own_build) out.insert(out.begin(), *build.given.own_build);
   return out;
 }
 
