@@ -240,16 +240,19 @@ void assume_imatrix(ModelRef& model, std::string_view ref) {
   model.weights.insert(0, "i1-");
 }
 
-// Files of a publisher who stopped when the mixture Q2_K was about to shrink.
+// Files of a publisher who stopped when the mixture Q2_K was about to shrink. The mixtures named
+// here are those that had other types then, Q3_K_L, Q4_K_M and Q5_K_M in models alone whose files
+// hold queries, keys and values in one matrix (phi-2).
 // Source: ggml-org/llama.cpp llama.cpp at 328b83de2 (19 December 2023), get_k_quant_type;
 // huggingface.co/TheBloke (last files of January 2024).
 void assume_rules_of_2023(ModelRef& model, std::string_view ref) {
   constexpr std::string_view kPublisher = "thebloke/";
+  constexpr std::string_view kMoved[] = {"Q2_K", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_M"};
   if (!starts_with(to_lower(ref), kPublisher)) return;
-  if (model.weights != "Q2_K" && model.weights != "Q3_K_M") return;
+  if (std::find(std::begin(kMoved), std::end(kMoved), model.weights) == std::end(kMoved)) return;
   model.notes.assume("rules_of_2023",
-                     "TheBloke's files are made by llama-quantize of 2023, whose " + model.weights +
-                         " has other types.",
+                     "TheBloke's files are made by llama-quantize of 2023, whose rules for " +
+                         model.weights + " are others in some models.",
                      "ggml-org/llama.cpp, llama.cpp of December 2023");
   model.weights.insert(0, "2023-");
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "weights/file_types.h"
+#include "weights/gguf_fused.h"
 #include "weights/gguf_names.h"
 #include "weights/gguf_quirks.h"
 #include "weights/latent_layout.h"
@@ -263,6 +264,9 @@ Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::stri
     }
     gguf.file_type = std::string(info(*type).name);
     return gguf;
+  }
+  if (made.maker == Maker::of_2023 && gguf_quirks(gguf.architecture).fused_in_2023) {
+    fuse_attention(gguf);
   }
   MixtureFacts facts = mixture_facts(model, gguf);
   facts.of_2023 = made.maker == Maker::of_2023;

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "weights/gguf_fused.h"
 #include "weights/latent_layout.h"
 #include "weights/test_models.h"
 
@@ -181,6 +182,20 @@ TEST(Gguf, ImatrixChangesThreeRules) {
   EXPECT_FALSE(is_gguf_file_type("i1-"));
 }
 
+TEST(Gguf, OneMatrixOfQueriesKeysAndValues) {
+  const model::Model m = llama(kTiny);
+  GgufModel gguf = *gguf_tensors(m);
+  const size_t tensors = gguf.tensors.size();
+  const Bytes bytes = gguf.tensor_bytes();
+  const int64_t rows =
+      gguf.find("blk.0.attn_q.weight")->extent[1] + 2 * gguf.find("blk.0.attn_k.weight")->extent[1];
+  fuse_attention(gguf);
+  EXPECT_EQ(gguf.tensors.size(), tensors - 2 * m.layers.size());
+  EXPECT_EQ(gguf.tensor_bytes(), bytes);
+  EXPECT_EQ(gguf.find("blk.0.attn_qkv.weight")->extent[1], rows);
+  EXPECT_EQ(gguf.find("blk.0.attn_v.weight"), nullptr);
+}
+
 TEST(Gguf, OtherMakersByName) {
   const model::Model m = llama(kLlama70b);
   const auto type = [&](const char* mixture, const char* name) {
@@ -199,6 +214,8 @@ TEST(Gguf, OtherMakersByName) {
   EXPECT_EQ(of("2023-Q3_K_M", "blk.1.ffn_down.weight"), GgmlType::Q5_K);
   EXPECT_EQ(of("2023-Q3_K_M", "blk.2.ffn_down.weight"), GgmlType::Q4_K);
   EXPECT_EQ(of("2023-Q4_K_M", "blk.0.attn_v.weight"), of("Q4_K_M", "blk.0.attn_v.weight"));
+  EXPECT_EQ(of("Q4_K_S", "blk.1.ffn_down.weight"), GgmlType::Q4_K);
+  EXPECT_EQ(of("2023-Q4_K_S", "blk.3.ffn_down.weight"), GgmlType::Q5_K);
   // Ollama's took attn_v for a part of a tower.
   EXPECT_EQ(type("ollama-Q4_K_M", "blk.0.attn_v.weight"), GgmlType::F16);
   EXPECT_EQ(type("ollama-Q4_K_M", "blk.0.attn_k.weight"), GgmlType::Q4_K);

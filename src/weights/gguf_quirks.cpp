@@ -27,6 +27,8 @@ constexpr GgufQuirks kQuirks[] = {
     {.architecture = "nemotron_h", .kv_heads_by_layer = true},
     {.architecture = "nemotron_h_moe", .kv_heads_by_layer = true},
     {.architecture = "olmo", .layers_of_70b = 80},
+    // Until the checkpoint's layout changed (ggml-org/llama.cpp#4903, 13 January 2024).
+    {.architecture = "phi2", .fused_in_2023 = true},
     {.architecture = "phi3", .long_factors = true},
     {.architecture = "plamo2", .kv_heads_by_layer = true},
     {.architecture = "plm", .keeps_kv_b = true},

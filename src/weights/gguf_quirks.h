@@ -18,6 +18,7 @@ struct GgufQuirks {
   bool long_factors = false;       // rope_factors_long and _short instead of rope_freqs
   bool kv_heads_by_layer = false;  // head_count_kv is an array; 0 on layers without attention
   bool rwkv_names = false;         // names of its own, gguf_rwkv.h
+  bool fused_in_2023 = false;      // files of 2023 hold queries, keys and values in one matrix
   bool falcon_mixture = false;     // the quantiser's own rules for Falcon
   int64_t layers_of_70b = 0;       // so many layers are "70B" to the quantiser
   bool grouped_70b = false;        // … only with fewer KV heads than query heads

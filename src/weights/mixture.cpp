@@ -25,6 +25,17 @@ bool use_more_bits(int64_t i, int64_t n) {
   return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2;
 }
 
+// What a matrix of queries, keys and values in one piece was given in 2023.
+GgmlType fused_type_of_2023(F file_type) {
+  switch (file_type) {
+    case F::Q3_K_M:
+    case F::Q3_K_L: return G::Q4_K;
+    case F::Q4_K_M: return G::Q5_K;
+    case F::Q5_K_M: return G::Q6_K;
+    default: return info(file_type).plain;
+  }
+}
+
 }  // namespace
 
 std::string_view name_in_layer(std::string_view name) {
@@ -66,17 +77,19 @@ Category category_of(std::string_view name) {
   return Category::other;
 }
 
-// Q2_K kept attention's queries and keys only in 2 bits, and the first two layers were raised where
-// the first sixteenth is now. Source: ggml-org/llama.cpp at 328b83de2 (19 December 2023),
-// llama.cpp, get_k_quant_type.
+// Q2_K kept attention's queries and keys only in 2 bits, two or four layers were raised where a
+// sixteenth or an eighth of them is now, and one matrix of queries, keys and values was no value.
+// Source: ggml-org/llama.cpp at 328b83de2 (19 December 2023), llama.cpp, get_k_quant_type.
 std::optional<GgmlType> Mixture::type_of_2023(Category category, std::string_view name) {
+  if (facts_.falcon || facts_.experts == 8 || facts_.is_70b) return std::nullopt;
+  if (contains(name, "attn_qkv")) return fused_type_of_2023(file_type_);
+  if (file_type_ == F::Q4_K_S && category == Category::down) {
+    return down_++ < 4 ? G::Q5_K : G::Q4_K;
+  }
   const bool two_bits = file_type_ == F::Q2_K;
   if (!two_bits && file_type_ != F::Q3_K_M) return std::nullopt;
-  if (facts_.falcon || facts_.experts == 8 || facts_.is_70b) return std::nullopt;
   switch (category) {
-    case Category::value_like:
-      if (contains(name, "attn_qkv")) return two_bits ? G::Q2_K : G::Q4_K;
-      return two_bits ? G::Q3_K : value_++ < 2 ? G::Q5_K : G::Q4_K;
+    case Category::value_like: return two_bits ? G::Q3_K : value_++ < 2 ? G::Q5_K : G::Q4_K;
     case Category::down: return two_bits ? G::Q3_K : down_++ < 2 ? G::Q5_K : G::Q4_K;
     case Category::attention_output: return two_bits ? G::Q3_K : G::Q4_K;
     case Category::gate:

@@ -86,7 +86,7 @@ class Causes:
             # "owner/repository path" and "owner/repository:path" are one source.
             same = entry["source"].replace(" ", ":") == case.source.replace(" ", ":") and entry["model"] == case.model
             same = same and all(case.measured.get(k) == v for k, v in entry.get("measured", {}).items())
-            if same and all(str(getattr(case, k)) == entry[k] for k in ("version", "gpu", "date") if k in entry):
+            if same and all(str(getattr(case, k)) == entry[k] for k in ("version", "gpu", "date", "label") if k in entry):
                 yield entry
 
     def of(self, case):

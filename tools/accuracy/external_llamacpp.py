@@ -54,6 +54,15 @@ FILES = {
     "c4ai-command-r-plus": "CohereForAI/c4ai-command-r-plus", "Qwen3-32B": "Qwen/Qwen3-32B",
     "Kimi-Linear-48B-A3B": "moonshotai/Kimi-Linear-48B-A3B-Instruct",
 }
+# Whose files those of a list are, where the list only repeats a publisher's page.
+PUBLISHED = {
+    "gemma-4-E4B-it (bartowski)": "huggingface.co/bartowski/google_gemma-4-E4B-it-GGUF",
+    "gemma-4-E4B-it (unsloth)": "huggingface.co/unsloth/gemma-4-E4B-it-GGUF",
+    "SmolLM2-135M-Instruct (tensorblock)": "huggingface.co/tensorblock/SmolLM2-135M-Instruct-GGUF",
+    "Hermes-3-Llama-3.2-3B (bartowski)": "huggingface.co/bartowski/Hermes-3-Llama-3.2-3B-GGUF",
+    "dolphin-2_6-phi-2 (TheBloke)": "huggingface.co/TheBloke/dolphin-2_6-phi-2-GGUF",
+    "deepsex-34b = Yi-34B (TheBloke)": "huggingface.co/TheBloke/deepsex-34b-GGUF",
+}
 STANDARD = re.compile(r"(F16|BF16|F32|Q[458]_[01]|Q[2-6]_K|Q[345]_K_[SML]|IQ[1-4]_(XXS|XS|S|M|NL)|MXFP4(_MOE)?)$", re.I)
 
 # Build in use on a day, where a run prints none. Days from builds with a printed date.
@@ -330,7 +339,7 @@ def file_sizes(path, causes):
                    {"model": {"ref": FILES[row["model"]]}, "weights": made + row["quant"].upper(),
                     "engine": {"name": "llama.cpp", "options": {"ctx_size": 4096}},
                     "hardware": {"gpu": "none", "count": 1}},
-                   {"file": printed}, source=row["source"], model=row["model"],
+                   {"file": printed}, source=PUBLISHED.get(row["model"], row["source"]), model=row["model"],
                    label=f'{row["model"]} {row["quant"]}', place=f"{os.path.basename(path)}:{number}")
         case.causes = causes.of(case)
         yield case
