@@ -29,6 +29,7 @@ bool holds(std::string_view key, const json::Value& wanted, const Circumstances&
   if (key == "first_engine") return now.first_engine == wanted.as_boolean();
   if (key == "runner") return now.runner == n;
   if (key == "marlin") return now.marlin == wanted.as_boolean();
+  if (key == "flashinfer_sampler") return now.flashinfer_sampler == wanted.as_boolean();
   if (key == "own_all_reduce") return now.own_all_reduce == wanted.as_boolean();
   if (key == "total_gib_min") return now.total >= GiB(n);
   if (key == "total_gib_below") return now.total < GiB(n);

@@ -33,10 +33,13 @@ struct Circumstances {
   bool unified = false;  // memory shared with the host
   bool nvidia = true;
   bool eager = false;
-  bool first_engine = false;  // vLLM V0
-  int runner = 1;             // vLLM's model runner, 1 or 2
+  bool first_engine = false;      // vLLM V0
+  int runner = 1;                 // vLLM's model runner, 1 or 2
+  std::string_view architecture;  // Hugging Face class of the model
+  bool quantised = false;         // weights in another scheme than the plain type
   bool own_all_reduce = true;
-  bool marlin = false;  // the user asked for Marlin kernels
+  bool flashinfer_sampler = false;  // vLLM samples with FlashInfer's kernels, by choice
+  bool marlin = false;              // the user asked for Marlin kernels
   Bytes total;
   std::string_view entry = "server";  // or "offline" (a batch program), "engine" (embedded)
   std::string_view

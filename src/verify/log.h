@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -52,8 +53,9 @@ struct LogConfig {
   std::string engine, version, model, architecture, weights, gpu;
   std::string path;  // the model file, where it is one
   engines::Options options;
-  bool whole_options = false;  // the engine printed its own configuration
-  bool wsl = false;            // under Windows' subsystem for Linux
+  std::vector<std::pair<std::string, std::string>> env;  // what a line shows of the environment
+  bool whole_options = false;                            // the engine printed its own configuration
+  bool wsl = false;                                      // under Windows' subsystem for Linux
 };
 
 // One of several servers that wrote into the same text.

@@ -233,7 +233,49 @@ void read_moe_backend(const std::vector<Capture>& captures, LogConfig& config) {
   }
 }
 
+// The largest batch of so many captured sizes: 1, 2, 4, then multiples of 8, from 256 on of 16
+// (of 8 before 0.11.2; vllm config/compilation.py).
+int64_t largest_captured(int64_t graphs, int64_t step) {
+  constexpr int64_t kUpTo256 = 35;
+  if (graphs <= 3) return graphs < 1 ? 0 : int64_t{1} << (graphs - 1);
+  return graphs <= kUpTo256 ? (graphs - 3) * 8 : 256 + (graphs - kUpTo256) * step;
+}
+
+// FULL graphs are captured up to max_num_seqs: their number tells it where no option does. What is
+// then a default of the card's size and program (vllm engine/arg_utils.py) may be larger than 512,
+// where capturing ends.
+void read_sequences(const Log& log, LogConfig& config) {
+  const Reading* graphs = log.one("decode_graphs");
+  const auto version = engines::Version::parse(config.version);
+  if (graphs == nullptr || !version) return;
+  for (const std::string_view name :
+       {"max_num_seqs", "cudagraph_capture_sizes", "max_cudagraph_capture_size",
+        "compilation_config", "speculative_config", "num_speculative_tokens"}) {
+    if (config.options.has(name)) return;
+  }
+  for (const json::Member& option : config.options.entries()) {
+    if (starts_with(option.key, "compilation_config.") ||
+        starts_with(option.key, "speculative_config.")) {
+      return;
+    }
+  }
+  const bool by_8 =
+      version->major == 0 && (version->minor < 11 || (version->minor == 11 && version->patch < 2));
+  const int64_t largest = largest_captured(int64_t(graphs->last), by_8 ? 8 : 16);
+  constexpr int64_t kEnd = 512, kLargestDefault = 1024;
+  if (largest > kEnd || largest < 1) return;
+  config.options.set("max_num_seqs", Value(largest < kEnd ? largest : kLargestDefault));
+}
+
+// Before 0.22 the first runner of V1 printed that line too.
+void read_second_runner(LogConfig& config) {
+  const auto version = engines::Version::parse(config.version);
+  if (!version || (version->major == 0 && version->minor < 22)) return;
+  config.env.emplace_back("VLLM_USE_V2_MODEL_RUNNER", "1");
+}
+
 void complete_vllm(const Log& log, LogConfig& config) {
+  read_sequences(log, config);
   for (const auto& [field, option] : {std::pair{"max_model_len", "max_model_len"},
                                       std::pair{"max_num_batched_tokens", "max_num_batched_tokens"},
                                       std::pair{"tensor_parallel", "tensor_parallel_size"}}) {
@@ -309,6 +351,8 @@ void ConfigReader::line(std::string_view id, std::string_view text,
   if (id == "vllm_moe_backend") read_moe_backend(captures, config);
   if (id == "vllm_fp8_cache") set_once(config, "kv_cache_dtype", Value("fp8"));
   if (id == "vllm_no_all_reduce") set_once(config, "disable_custom_all_reduce", Value(true));
+  if (id == "vllm_flashinfer_sampler") config.env.emplace_back("VLLM_USE_FLASHINFER_SAMPLER", "1");
+  if (id == "vllm_second_runner") read_second_runner(config);
   if (id == "wsl") config.wsl = true;
   if (id == "card_of_kernels" || (id == "card_of_list" && config.gpu.empty())) {
     if (const Capture* card = capture(captures, "card")) config.gpu = card_name(card->text);

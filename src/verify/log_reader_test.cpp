@@ -215,6 +215,36 @@ TEST(LogReader, TheBackendOfTheExpertsIsAnOptionUnlessGiven) {
             "triton");
 }
 
+// FULL graphs are captured up to max_num_seqs. 51 of them end at 512, so the default was larger.
+TEST(LogReader, CapturedGraphsTellTheSequences) {
+  const auto sequences = [](std::string_view version, std::string_view text) -> int64_t {
+    LogReader reader;
+    reader.feed("INFO [api_server.py:1] vLLM API server version " + std::string(version) + "\n");
+    reader.feed(text);
+    reader.finish();
+    const json::Value* value = reader.log().config.options.find("max_num_seqs");
+    return value == nullptr ? 0 : value->as_integer();
+  };
+  EXPECT_EQ(sequences("0.17.1",
+                      "Capturing CUDA graphs (decode, FULL):   0%|          | 0/35 [00:00<?, ?it/s]"
+                      "\rCapturing CUDA graphs (decode, FULL): 100%|███| 35/35 [00:01<00:00]\n"),
+            256);
+  EXPECT_EQ(sequences("0.22.0", "Capturing CUDA graphs (FULL): 100%|███| 19/19 [00:00<00:00]\n"),
+            128);
+  EXPECT_EQ(sequences("0.21.0",
+                      "INFO [gpu_model_runner.py:6279] Profiling CUDA graph memory: PIECEWISE=51 "
+                      "(largest=512), FULL=51 (largest=512)\n"),
+            1024);
+  // Sizes lie 8 apart up to 512 before 0.11.2.
+  EXPECT_EQ(sequences("0.11.0", "Capturing CUDA graphs (decode, FULL): 100%|█| 67/67 [00:02]\n"),
+            1024);
+  // Sizes of one's own say nothing.
+  EXPECT_EQ(sequences("0.21.0",
+                      "INFO non-default args: {'model': 'a/b', 'cudagraph_capture_sizes': [1, 2]}\n"
+                      "Capturing CUDA graphs (decode, FULL): 100%|█| 2/2 [00:02]\n"),
+            0);
+}
+
 TEST(LogReader, WhatTheEngineCameToIsAnOption) {
   LogReader reader;
   reader.feed(
@@ -222,6 +252,9 @@ TEST(LogReader, WhatTheEngineCameToIsAnOption) {
       "your platform lacks GPU P2P capability\n"
       "INFO [flashinfer.py:780] decode_backend=flashinfer-native, "
       "kv_cache_dtype=torch.float8_e4m3fn, arch=sm121\n"
+      "INFO [api_server.py:1] vLLM API server version 0.22.0\n"
+      "INFO [topk_topp_sampler.py:44] Using FlashInfer for top-p & top-k sampling.\n"
+      "INFO [model_runner.py:274] Loading model from scratch...\n"
       "WARNING [interface.py:525] Using 'pin_memory=False' as WSL is detected.\n");
   reader.finish();
   const LogConfig& config = reader.log().config;
@@ -229,6 +262,9 @@ TEST(LogReader, WhatTheEngineCameToIsAnOption) {
   ASSERT_NE(config.options.find("kv_cache_dtype"), nullptr);
   EXPECT_EQ(config.options.find("kv_cache_dtype")->as_string(), "fp8");
   EXPECT_TRUE(config.wsl);
+  using Variable = std::pair<std::string, std::string>;
+  EXPECT_EQ(config.env, (std::vector<Variable>{{"VLLM_USE_FLASHINFER_SAMPLER", "1"},
+                                               {"VLLM_USE_V2_MODEL_RUNNER", "1"}}));
 }
 
 }  // namespace

@@ -232,6 +232,13 @@ LogRequest request_of(const Log& log, const Value& given) {
     if (options.find(option.key) == nullptr) options.set(option.key, option.value);
   }
 
+  if (!c.env.empty()) {
+    Value& env = part(engine, "env");
+    for (const auto& [name, value] : c.env) {
+      if (env.find(name) == nullptr) env.set(name, value);
+    }
+  }
+
   if (hardware.find("devices") == nullptr) {
     set_gpu(log, hardware, out.notes);
     set_windows_total(log, hardware, out.notes);

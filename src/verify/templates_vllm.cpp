@@ -36,6 +36,11 @@ constexpr std::array kRows = {
              ""},
     Template{"kv_cache_dtype=torch.float8_e4m3fn", kConfig, P::profile, "vllm_fp8_cache", "0.24",
              ""},
+    // Which sampler's kernels and which model runner are in use.
+    Template{"Using FlashInfer for top-p & top-k sampling", kConfig, P::load,
+             "vllm_flashinfer_sampler", "0.8", ""},
+    Template{"model_runner.py:{:n}\\] Loading model from scratch", kConfig, P::load,
+             "vllm_second_runner", "0.22", ""},
     Template{"Total CPU offloaded parameters: {cpu_offload:size}"},
     Template{"Starting to load model ", kValues, P::load},
 
@@ -77,6 +82,9 @@ constexpr std::array kRows = {
     Template{"Initial free memory {free_at_start:size}, reserved {cache_given:size} memory for KV "
              "Cache as specified by kv_cache_memory_bytes",
              kValues, P::sizing, "", "0.10.2", "", true},
+    Template{"Profiling CUDA graph memory: PIECEWISE={piecewise_graphs:n} \\(largest={:n}\\), "
+             "FULL={decode_graphs:n} \\(",
+             kValues, P::profile, "", "0.17", ""},
     Template{"Estimated CUDA graph memory: {graphs_estimated:size} total", kValues, P::profile, "",
              "0.17", ""},
     Template{"The current --gpu-memory-utilization={utilisation:x} is equivalent to "
@@ -116,6 +124,8 @@ constexpr std::array kRows = {
     Template{"num_gpu_blocks is: {blocks_per_engine:n}", kValues, P::capture},
 
     // Graphs and what comes after
+    Template{"Capturing CUDA graphs \\([decode, |]FULL\\):{:t}/{decode_graphs:n} \\[", kValues,
+             P::capture, "", "0.11", ""},
     Template{"Graph capturing finished in {capture_seconds:x} secs, took {graphs:size}", kValues,
              P::warmup, "", "0.6.2", ""},
     Template{"Graph capturing finished in {capture_seconds:x} secs.", kValues, P::warmup, "", "0.2",

@@ -161,17 +161,14 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
       saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
 }
 
-// Pooling models run their pooler in the profile, nothing is sampled: by the options, by a class of
-// that kind, or by a repository of sentence transformers, which vLLM knows by its modules.json.
-// Source: vllm v1/worker/gpu_model_runner.py, profile_run.
+}  // namespace
+
 bool pools(const model::Model& model, const Given& given) {
   const std::string id = to_lower(model.id);
   return given.pooling || ends_with(model.architecture, "ForSequenceClassification") ||
          ends_with(model.architecture, "ForRewardModel") || contains(id, "-embedding") ||
          contains(id, "embed-");
 }
-
-}  // namespace
 
 void fill_activations(const model::Model& model, const weights::Weights& weights,
                       const Given& given, const Decided& decided, const Profile& profile,

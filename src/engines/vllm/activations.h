@@ -9,6 +9,11 @@
 
 namespace vramwise::engines::vllm {
 
+// Pooling models run their pooler in the profile, nothing is sampled: by the options, by a class of
+// that kind, or by a repository of sentence transformers, which vLLM knows by its modules.json.
+// Source: vllm v1/worker/gpu_model_runner.py, profile_run.
+bool pools(const model::Model& model, const Given& given);
+
 // Fills the activation part of `shape` for one rank of a stage.
 //   peak = what stays + encoder outputs + max(sampler, layer, encoder)
 // Source: vllm v1/worker/gpu_model_runner.py profile_run. Valid for: V0 from 0.6 and V1; the

@@ -16,7 +16,12 @@ ByteRange activation_range(const VllmActivations& a, const Profile& p) {
     bar = (a.encoder + a.outputs) * p.encoder_percent / 100;
   }
   bar += a.experts * p.expert_percent / 100;
-  return {a.peak - bar, a.peak, a.peak + bar};
+  // Where another sampler may be installed, its smaller buffers, down to what the rest takes.
+  const Bytes smaller =
+      p.sampler_bytes > 0 ? a.sampler * p.sampler_low_bytes / p.sampler_bytes : a.sampler;
+  const Bytes rest = std::max({smaller, a.layer, a.encoder});
+  const Bytes down = std::max(Bytes(), std::max({a.sampler, a.layer, a.encoder}) - rest);
+  return {a.peak - bar - down, a.peak, a.peak + bar};
 }
 
 ByteRange percent_of(Bytes likely, int64_t low, int64_t middle, int64_t high) {

@@ -11,9 +11,10 @@
 namespace vramwise::engines::vllm {
 namespace {
 
-// Dense decoder models without speculation run on model runner 2 where it is the default.
+// Dense decoder models without speculation run on model runner 2 where it is the default; pooling
+// does not (vllm config/vllm.py, runner_type).
 bool suits_runner_2(const model::Model& model, const Given& given) {
-  if (given.speculation != Speculation::none) return false;
+  if (given.speculation != Speculation::none || pools(model, given)) return false;
   for (const model::Layer& layer : model.layers) {
     if (std::holds_alternative<model::MoeFeedForward>(layer.feed_forward)) return false;
     for (const model::Mixer& mixer : layer.mixers) {
@@ -37,7 +38,11 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
   now.entry = given.entry;
   now.marlin = given.marlin;
   now.own_all_reduce = given.own_all_reduce;
+  now.flashinfer_sampler = given.flashinfer_sampler;
   now.runner = suits_runner_2(*q.model, given) ? 2 : 1;
+  now.architecture = q.model->architecture;
+  now.quantised =
+      !given.quantization.empty() || !q.weights->recipe || q.weights->recipe->schemes.size() > 1;
   if (!q.hardware->devices.empty()) {
     const catalog::Gpu& gpu = q.hardware->devices.front().gpu;
     card = to_lower(gpu.id + " " + gpu.name);
@@ -263,8 +268,10 @@ Result<Build> build(const Question& q, Notes& notes) {
   settle_assumed_ranks(q, b.given, notes);
   std::string card;
   b.now = circumstances_of(q, b.given, card);
-  TRY_ASSIGN(b.profile, load_profile(q.settings.version, b.now, b.given.first_engine));
+  TRY_ASSIGN(b.profile,
+             load_profile(q.settings.version, b.now, b.given.first_engine, b.given.second_runner));
   b.now.card = {};
+  b.now.architecture = {};
   b.decided = decide(q, b.given, b.profile, b.now, notes);
   b.ranks_used = b.given.tensor * b.given.pipeline * b.given.data;
 

@@ -1,5 +1,7 @@
 #include "engines/engine.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "support/questions.h"
@@ -55,6 +57,28 @@ TEST(VllmEngine, RefusesWhenAnotherProcessHoldsTheCard) {
   EXPECT_EQ(first.what, "utilisation");
   EXPECT_GT(first.needed.low, first.available.high);
   EXPECT_NE(first.engine_error.find("less than desired GPU memory utilization"), std::string::npos);
+}
+
+bool estimates_graphs(const testing::Ask& what, std::string_view runner = {}) {
+  Asked asked = testing::ask(what);
+  if (!runner.empty()) asked.settings.env["VLLM_USE_V2_MODEL_RUNNER"] = std::string(runner);
+  const Assessment a = testing::assess("vllm", asked);
+  return std::any_of(a.log.begin(), a.log.end(), [](const LogLine& line) {
+    return line.line == "Estimated CUDA graph memory";
+  });
+}
+
+// Model runner 2 makes no estimate of the graphs: it came model by model. Sources: vllm PR 39337,
+// 42665 and 44443, release notes of 0.25.0.
+TEST(VllmEngine, TheSecondRunnerCameModelByModel) {
+  EXPECT_TRUE(estimates_graphs({.config = testing::kLlama8b, .version = "0.22.0"}));
+  EXPECT_FALSE(estimates_graphs({.config = testing::kLlama8b, .version = "0.23.0"}));
+  EXPECT_TRUE(
+      estimates_graphs({.config = testing::kLlama8b, .weights = "fp8", .version = "0.23.0"}));
+  EXPECT_FALSE(
+      estimates_graphs({.config = testing::kLlama8b, .weights = "fp8", .version = "0.24.0"}));
+  EXPECT_TRUE(estimates_graphs({.config = testing::kQwen30bA3b, .version = "0.25.0"}));
+  EXPECT_TRUE(estimates_graphs({.config = testing::kLlama8b, .version = "0.25.0"}, "0"));
 }
 
 TEST(VllmEngine, HeadsMustDivide) {

@@ -1,5 +1,7 @@
 #include "engines/vllm/profile.h"
 
+#include <algorithm>
+
 namespace vramwise::engines::vllm {
 namespace {
 
@@ -46,6 +48,8 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   p.streams_logged = facts.integer(facts.row("streams_logged", now), "value") != 0;
   const json::Value& sampler = facts.row("sampler", now);
   p.sampler_bytes = facts.integer(sampler, "bytes");
+  p.sampler_low_bytes =
+      sampler.find("low_bytes") != nullptr ? facts.integer(sampler, "low_bytes") : p.sampler_bytes;
   p.sampler_buffer_bytes = facts.integer(sampler, "buffer_bytes");
   p.sampler_when_chunked = facts.flag("sampler_when_chunked") || !now.first_engine;
   p.cublas_workspace = MiB(facts.integer(facts.row("cublas_workspace", now), "value"));
@@ -94,16 +98,25 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
 }  // namespace
 
 Result<Profile> load_profile(const Version& version, Circumstances& now,
-                             std::optional<bool> use_first_engine) {
+                             std::optional<bool> use_first_engine,
+                             std::optional<bool> use_second_runner) {
   TRY_ASSIGN(Facts facts, Facts::load("vllm", version));
   Profile p;
   p.version = facts.version();
   now.first_engine = use_first_engine ? *use_first_engine : facts.flag("first_engine");
   p.utilisation = facts.number("utilisation");
   p.leading_runner = facts.integer("leading_runner");
-  // Runner 2 serves what `now.runner` marked as eligible, from the version on that made it the
-  // default.
-  if (p.leading_runner < 2) now.runner = 1;
+  // Runner 2 serves what `now.runner` marked as eligible, of the models for which the version made
+  // it the default.
+  const std::vector<std::string> moved = facts.list("second_runner_models");
+  const bool quantised_too = facts.flag("second_runner_quantised");
+  const bool listed =
+      moved.empty() || std::find(moved.begin(), moved.end(), now.architecture) != moved.end();
+  if (use_second_runner) {
+    now.runner = *use_second_runner ? 2 : 1;
+  } else if (p.leading_runner < 2 || !listed || (now.quantised && !quantised_too)) {
+    now.runner = 1;
+  }
   const json::Value& charge = facts.row("graph_estimate", now);
   p.graphs_charged = charge.find("charged") != nullptr && charge.find("charged")->as_boolean();
   p.blocks_are_memory = facts.flag("blocks_are_memory");

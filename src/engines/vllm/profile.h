@@ -55,6 +55,7 @@ struct Profile {
 
   // Activations
   int64_t sampler_bytes = 0;         // per sequence and vocabulary entry
+  int64_t sampler_low_bytes = 0;     // where another kernel may be installed
   int64_t sampler_buffer_bytes = 0;  // per multiprocessor and vocabulary entry
   bool sampler_when_chunked = true;
   int64_t items_per_prompt = 0;  // of one modality, where limit_mm_per_prompt is not given
@@ -85,8 +86,10 @@ struct Profile {
   int64_t unverified_per_mille = 0;    // upper bar where the model leaves tensors out
 };
 
-// `now` describes card and flags; its `first_engine` is set from the version and VLLM_USE_V1.
+// `now` describes card and flags; its `first_engine` is set from the version and VLLM_USE_V1,
+// its `runner` from the version and VLLM_USE_V2_MODEL_RUNNER.
 Result<Profile> load_profile(const Version& version, Circumstances& now,
-                             std::optional<bool> use_first_engine);
+                             std::optional<bool> use_first_engine,
+                             std::optional<bool> use_second_runner);
 
 }  // namespace vramwise::engines::vllm

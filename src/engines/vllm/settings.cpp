@@ -293,6 +293,8 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
   for (const auto& [name, value] : env) {
     if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
     if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
+    if (name == "VLLM_USE_FLASHINFER_SAMPLER") g.flashinfer_sampler = is_on(value);
+    if (name == "VLLM_USE_V2_MODEL_RUNNER") g.second_runner = is_on(value);
     if (name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF") {
       g.expandable_segments = contains(to_lower(value), "expandable_segments:true");
     }

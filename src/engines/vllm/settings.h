@@ -63,6 +63,8 @@ struct Given {
   std::optional<bool> first_engine;
   std::string_view entry = "server";  // what starts the engine: Circumstances::entry
   std::optional<bool> estimate_graphs;
+  std::optional<bool> second_runner;  // VLLM_USE_V2_MODEL_RUNNER
+  bool flashinfer_sampler = false;
   bool expandable_segments = false;  // of PyTorch's allocator: blocks are cut to 512 bytes
   bool allow_long = false;           // VLLM_ALLOW_LONG_MAX_MODEL_LEN
   bool grouped_chunks = false;
