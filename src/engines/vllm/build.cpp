@@ -64,7 +64,11 @@ LoadRules load_rules(const Question& q, const Given& given, const Decided& decid
                      const Profile& profile, Notes& notes) {
   LoadRules rules;
   rules.plain = decided.plain;
-  rules.towers = !given.language_only;
+  const auto& types = profile.text_only_limits;
+  const auto limited = [&](std::string_view type) {
+    return given.no_items && std::find(types.begin(), types.end(), type) != types.end();
+  };
+  rules.towers = !given.language_only && !limited("*") && !limited(q.model->model_type);
   rules.ngram_tables = !given.ngrams_on_host;
   rules.mtp_layers = mtp_layers_in_use(*q.model, given);
   rules.mxfp4_experts = profile.mxfp4_padding;
@@ -314,7 +318,7 @@ Result<Build> build(const Question& q, Notes& notes) {
       stage.weights.bytes[size_t(WeightItem::drafter)] = draft.weights.likely;
     }
     stage.shape.weights = stage.weights.total() - std::min(stage.weights.total(), b.given.offload);
-    if (q.model->vision && !b.given.language_only && layout.first_stage) {
+    if (q.model->vision && rules.towers && layout.first_stage) {
       stage.shape.weights_per_batch_token = Bytes(
           q.model->vision->deepstack_layers * q.model->hidden_size * dtype_bytes(b.decided.plain));
     }

@@ -203,7 +203,7 @@ void Finder::length() {
 }
 
 void Finder::towers() {
-  if (!q_.model->vision || b_.given.language_only) return;
+  if (!q_.model->vision || b_.given.language_only || b_.given.no_items) return;
   LeverCandidate& c = add("language_model_only", kTowers, "leave the vision tower out",
                           "--language-model-only", "text only: no images");
   c.options = {{"language_model_only", json::Value(true)}};

@@ -84,6 +84,7 @@ void read_overheads(Facts& facts, const Circumstances& now, Profile& p) {
 void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   p.bfloat16_falls_back = facts.flag("bfloat16_falls_back");
   p.half_fails = facts.list("half_fails");
+  p.text_only_limits = facts.list("text_only_limits");
   p.mxfp4_padding = padding(facts, facts.row("mxfp4_padding", now));
   const json::Value& fp4 = facts.row("nvfp4_experts", now);
   p.nvfp4_padding = padding(facts, fp4);

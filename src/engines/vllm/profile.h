@@ -20,10 +20,13 @@ struct Profile {
   // Budget
   bool bfloat16_falls_back = false;     // on cards without it, to float16
   std::vector<std::string> half_fails;  // model types that go on to float32 there
-  double utilisation = 0;               // default of gpu_memory_utilization
-  bool graphs_charged = false;          // the graph estimate is subtracted from the budget
-  bool blocks_are_memory = false;       // num_gpu_blocks_override replaces the available memory
-  int64_t leading_runner = 1;           // runner of dense decoder models without speculation
+  // Model types whose towers stay away when limit_mm_per_prompt is zero for all they read; "*":
+  // all.
+  std::vector<std::string> text_only_limits;
+  double utilisation = 0;          // default of gpu_memory_utilization
+  bool graphs_charged = false;     // the graph estimate is subtracted from the budget
+  bool blocks_are_memory = false;  // num_gpu_blocks_override replaces the available memory
+  int64_t leading_runner = 1;      // runner of dense decoder models without speculation
 
   // Batch limits where the user gives none
   int64_t batch_tokens = 0, max_seqs = 0;

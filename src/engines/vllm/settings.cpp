@@ -224,7 +224,8 @@ Result<bool> read_multimodal(const Reader& r, Given& g) {
     if (modality == std::string_view("image")) g.images_per_prompt = value->as_integer();
     if (modality == std::string_view("video")) g.videos_per_prompt = value->as_integer();
   }
-  if (any && all_zero) g.skip_tower_profiling = true;
+  g.no_items = any && all_zero;
+  if (g.no_items) g.skip_tower_profiling = true;
   return true;
 }
 

@@ -43,6 +43,7 @@ struct Given {
   bool own_all_reduce = true;
   bool pooling = false;  // asked to embed, classify or score: nothing is sampled
   bool language_only = false, skip_tower_profiling = false;
+  bool no_items = false;  // limit_mm_per_prompt is zero for every modality it names
   std::optional<int64_t> images_per_prompt, videos_per_prompt;  // limit_mm_per_prompt
   int64_t item_pixels = 0;  // mm_processor_kwargs.max_pixels; 0 = the processor's own
   std::string quantization;

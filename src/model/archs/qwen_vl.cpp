@@ -42,7 +42,12 @@ Result<Model> build(const json::Reader& config) {
     b.moe(qwen_experts(text, false));
     return true;
   };
-  add_llama_like(b, options);
+  options.rope_table = false;
+  const Heads heads = add_llama_like(b, options);
+  RopeScaling rope = read_rope_scaling(text);
+  // The class has an mrope_section of its own where the config leaves it out.
+  if (!text.has({"rope_parameters"}) && !text.has({"rope_scaling"})) rope.multimodal = true;
+  add_rope_table(text, b.model(), heads.dim, rope);
   if (vision) add_qwen3_vision(b, *vision);
   return b.finish();
 }
