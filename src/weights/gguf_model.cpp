@@ -4,11 +4,11 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "weights/file_layout.h"
 #include "weights/file_types.h"
 #include "weights/gguf_fused.h"
 #include "weights/gguf_names.h"
 #include "weights/gguf_quirks.h"
-#include "weights/latent_layout.h"
 #include "weights/matrix.h"
 #include "weights/mixtures.h"
 #include "weights/quantize_rules.h"
@@ -85,7 +85,7 @@ const GgufTensor* GgufModel::find(std::string_view name) const {
   return nullptr;
 }
 
-Result<GgufModel> gguf_tensors(const model::Model& model, KvB kv_b) {
+Result<GgufModel> gguf_tensors(const model::Model& model, FileLayout layout) {
   if (model.gguf.architecture.empty()) {
     return fail(Error(ErrorCode::unsupported,
                       "no GGUF architecture is known for " +
@@ -94,7 +94,8 @@ Result<GgufModel> gguf_tensors(const model::Model& model, KvB kv_b) {
                     .hint("choose a safetensors format such as bf16"));
   }
   GgufQuirks quirks = gguf_quirks(model.gguf.architecture);
-  if (kv_b == KvB::whole) quirks.keeps_kv_b = true;
+  if (layout.kv_b == KvB::whole) quirks.keeps_kv_b = true;
+  if (layout.keeps_mtp) quirks.keeps_mtp = true;
   const bool mxfp4 = experts_are_mxfp4(model);
   GgufModel out;
   out.architecture = model.gguf.architecture;
@@ -293,7 +294,7 @@ bool is_gguf_file_type(std::string_view name) {
 }
 
 Result<GgufModel> gguf_tensors(const model::Model& model) {
-  return gguf_tensors(model, KvB::split);
+  return gguf_tensors(model, FileLayout{});
 }
 
 bool has_whole_kv_b(const GgufModel& gguf) {
@@ -303,13 +304,13 @@ bool has_whole_kv_b(const GgufModel& gguf) {
 
 Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
                            const QuantizeOptions& options) {
-  return quantize(model, file_type, options, KvB::split);
+  return quantize(model, file_type, options, FileLayout{});
 }
 
 Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
-                           const QuantizeOptions& options, KvB kv_b) {
+                           const QuantizeOptions& options, FileLayout layout) {
   if (!is_gguf_file_type(file_type)) return fail(unknown_file_type(file_type));
-  TRY_ASSIGN(GgufModel gguf, gguf_tensors(model, kv_b));
+  TRY_ASSIGN(GgufModel gguf, gguf_tensors(model, layout));
   return quantised(model, std::move(gguf), file_type, options);
 }
 

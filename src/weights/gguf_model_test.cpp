@@ -4,8 +4,8 @@
 
 #include <map>
 
+#include "weights/file_layout.h"
 #include "weights/gguf_fused.h"
-#include "weights/latent_layout.h"
 #include "weights/test_models.h"
 
 namespace vramwise::weights {
@@ -261,7 +261,8 @@ TEST(Gguf, LatentAttentionOfOlderFilesStaysWhole) {
   m.layers.emplace_back();
   m.layers[0].mixers.push_back(mla);
   testing::add(m, "layers.0.kv_b_proj", {16 * 256, 512}, model::Role::kv_up, 0);
-  const auto split = gguf_tensors(m, KvB::split), whole = gguf_tensors(m, KvB::whole);
+  const auto split = gguf_tensors(m, FileLayout{}),
+             whole = gguf_tensors(m, FileLayout{.kv_b = KvB::whole});
   ASSERT_TRUE(split && whole);
   EXPECT_FALSE(has_whole_kv_b(*split));
   EXPECT_TRUE(has_whole_kv_b(*whole));

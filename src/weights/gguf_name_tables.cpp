@@ -88,6 +88,10 @@ constexpr NamePair kLayerEnds[] = {
     {"enorm.weight", "nextn.enorm.weight"},
     {"hnorm.weight", "nextn.hnorm.weight"},
     {"shared_head.norm.weight", "nextn.shared_head_norm.weight"},
+    {"mtp.fc.weight", "nextn.eh_proj.weight"},
+    {"mtp.norm.weight", "nextn.shared_head_norm.weight"},
+    {"pre_fc_norm_embedding.weight", "nextn.enorm.weight"},
+    {"pre_fc_norm_hidden.weight", "nextn.hnorm.weight"},
 };
 
 // Norms by the end of their module's name.

@@ -7,9 +7,9 @@
 #include "base/pattern.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "weights/file_layout.h"
 #include "weights/gguf_names.h"
 #include "weights/gguf_quirks.h"
-#include "weights/latent_layout.h"
 #include "weights/matrix.h"
 
 namespace vramwise::weights {

@@ -69,6 +69,8 @@ STANDARD = re.compile(r"(F16|BF16|F32|Q[458]_[01]|Q[2-6]_K|Q[345]_K_[SML]|IQ[1-4
 BUILDS = [("2024-01-27", 2000), ("2024-05-27", 3000), ("2024-11-01", 4000), ("2025-03-31", 5000), ("2025-07-27", 6000),
           ("2025-11-09", 7000), ("2026-02-18", 8110), ("2026-04-01", 8586), ("2026-06-05", 9525),
           ("2026-07-30", 10250), ("2026-08-27", 10655)]
+# What the source of a row prints and the row does not repeat, or repeats wrongly.
+PRINTED = {"l115": {"quant": "Q4_0", "engine_version": "b6209"}}  # 561 matrices in Q4_0; "build: 6209"
 LOG_OPTIONS = {"n_ctx": "ctx_size", "n_batch": "batch_size", "n_ubatch": "ubatch_size", "n_parallel": "parallel",
                "n_gpu_layers": "n_gpu_layers", "cache_type_k": "cache_type_k", "cache_type_v": "cache_type_v",
                "kv_unified": "kv_unified", "swa_full": "swa_full", "n_cpu_moe": "n_cpu_moe", "spec_type": "spec_type",
@@ -296,6 +298,7 @@ def beyond_buffers(observed):
 def logs(path, causes):
     names = table(os.path.join(os.path.dirname(path), "model_map_llamacpp.tsv"))
     for number, row in lines(path):
+        row = {**row, **PRINTED.get(row["id"], {})}
         model = names.get(row["model"], row["model"])
         if row["engine"] != "llama.cpp" or row["confidence"] == "low" or not external.is_name(model):
             continue

@@ -354,13 +354,28 @@ std::vector<Requirement> requirements_of(const Question& q, const PlanState& s) 
   return list;
 }
 
+namespace {
+
+// Split mode row: rows that lie on a device, and those printed under its name.
+int64_t rows_on(const Placement& p, size_t device) {
+  return p.row_bytes.empty() ? 0 : p.row_bytes[device];
+}
+int64_t printed_rows(const Placement& p, size_t device) {
+  return p.printed_row_bytes.empty() ? 0 : p.printed_row_bytes[device];
+}
+
+}  // namespace
+
 Buffers buffers_of(const Question&, const PlanState& s) {
   Buffers buffers;
   const Budget& b = s.budget;
   int64_t full = 0, sliding = 0, recurrent = 0;
   for (size_t d = 0; d < b.model.size(); ++d) {
     const std::string& name = s.budgeter->backends()[d].name;
-    buffers.model.emplace_back(name, Bytes(b.model[d]));
+    buffers.model.emplace_back(name, Bytes(b.model[d] - rows_on(b.placement, d)));
+    if (const int64_t rows = printed_rows(b.placement, d); rows > 0) {
+      buffers.model.emplace_back(name + "_Split", Bytes(rows));
+    }
     buffers.context.emplace_back(name, Bytes(b.context(d)));
     buffers.compute.emplace_back(name, Bytes(b.compute[d]));
     full = saturating_add(full, b.full[d]);
@@ -390,7 +405,9 @@ std::vector<LogLine> log_lines_of(const Question& q, const PlanState& s) {
                                ? replace_all(device_name(q.hardware->backend, 0), "0", "") + "_Host"
                                : std::string("CPU");
   for (size_t d = 0; d < s.devices(); ++d) {
-    add(s.budgeter->backends()[d].name + " model buffer size", b.model[d]);
+    const std::string& name = s.budgeter->backends()[d].name;
+    add(name + " model buffer size", b.model[d] - rows_on(b.placement, d));
+    add(name + "_Split model buffer size", printed_rows(b.placement, d));
   }
   add("n_ctx", b.size.n_ctx, "tokens");
   add("n_ctx_seq", b.size.cells, "tokens");
@@ -410,11 +427,11 @@ std::vector<LogLine> log_lines_of(const Question& q, const PlanState& s) {
   }
   // The draft model's context prints the same lines a second time.
   for (size_t d = 0; d < b.model.size(); ++d) {
-    const std::string name =
-        (s.draft ? "draft model, " : "draft head, ") + s.budgeter->backends()[d].name;
-    add(name + " model buffer size", b.draft_model[d]);
-    add(name + " KV buffer size", b.draft_cache[d]);
-    add(name + " compute buffer size", b.draft_compute[d]);
+    const std::string of = s.draft ? "draft model, " : "draft head, ";
+    const std::string& name = s.budgeter->backends()[d].name;
+    add(of + name + " model buffer size", b.draft_model[d]);
+    add(of + name + " KV buffer size", b.draft_cache[d]);
+    add(of + (d == s.devices() ? host : name) + " compute buffer size", b.draft_compute[d]);
   }
   add("graph nodes", b.nodes, "count");
   add("graph splits", b.splits, "count");

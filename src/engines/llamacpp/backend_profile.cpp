@@ -197,6 +197,9 @@ BackendProfile device_profile(const json::Value& profile, Backend backend, int i
   if (rules.splits_large_buffers) b.largest_buffer = number(entry, "largest_buffer", 0);
   b.events = flag(entry, "events");
   b.host_pinned = flag(entry, "host_pinned");
+  // CUDA's and ROCm's went with the build that refuses the others (ggml-org/llama.cpp#24216).
+  const bool lost = rules.row_split_refused && flag(entry, "split_buffers_until_refused");
+  b.split_buffers = flag(entry, "split_buffers") && !lost;
   b.compute_capability = compute_capability;
   b.cuda_copies_in_buffer = rules.cuda_copies_in_buffer;
   const std::string_view offload = word(entry, "op_offload");

@@ -27,8 +27,9 @@ struct BackendProfile {
   OpOffload offload = OpOffload::never;
   NodeOrder order = NodeOrder::as_built;
   ExtraBytes extra = ExtraBytes::none;
-  bool events = false;       // can overlap batches: pipeline copies
-  bool host_pinned = false;  // host buffers are allocated through it ("CUDA_Host")
+  bool events = false;         // can overlap batches: pipeline copies
+  bool host_pinned = false;    // host buffers are allocated through it ("CUDA_Host")
+  bool split_buffers = false;  // can hold rows of a matrix (split mode row)
   bool cuda_copies_in_buffer = true;
   int compute_capability = 0;  // of NVIDIA cards; decides which attention kernel runs
 };

@@ -21,7 +21,8 @@ bool has_delta(const Shape& shape) {
 bool same_placement(const PlacementSettings& a, const PlacementSettings& b) {
   return a.overrides.empty() && b.overrides.empty() && a.n_gpu_layers == b.n_gpu_layers &&
          a.split == b.split && a.tensor_split == b.tensor_split && a.main_gpu == b.main_gpu &&
-         a.cpu_moe_layers == b.cpu_moe_layers && a.repack == b.repack && a.mmap == b.mmap;
+         a.cpu_moe_layers == b.cpu_moe_layers && a.repack == b.repack && a.mmap == b.mmap &&
+         a.draft_head == b.draft_head;
 }
 
 }  // namespace

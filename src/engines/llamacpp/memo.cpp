@@ -4,7 +4,8 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "weights/latent_layout.h"
+#include "engines/llamacpp/request.h"
+#include "weights/file_layout.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -23,14 +24,46 @@ bool is_latent(const weights::GgufModel& gguf) {
   });
 }
 
+bool own_head(const Question& q) {
+  return drafts_with_own_head(q.settings.options) && !q.draft.given();
+}
+
+bool holds_mtp(const weights::GgufModel& gguf) {
+  return std::any_of(gguf.tensors.begin(), gguf.tensors.end(),
+                     [](const weights::GgufTensor& t) { return t.mtp; });
+}
+
+// Drafting with the model's own head needs a file that was converted with it.
+void note_draft_head(const Question& q, const weights::GgufModel& gguf, Notes& notes) {
+  if (!holds_mtp(gguf)) {
+    notes.warn("draft_head_missing",
+               "--spec-type draft-mtp drafts with multi-token-prediction layers, and the file "
+               "holds none: nothing is counted for them.");
+    return;
+  }
+  if (q.weights->from_files) return;
+  Bytes bytes;
+  for (const weights::GgufTensor& t : gguf.tensors) {
+    if (t.mtp) bytes += t.bytes();
+  }
+  notes.assume("draft_head_kept",
+               "The file is taken to hold the model's multi-token-prediction layers (" +
+                   format_bytes(bytes) + "), which draft-mtp needs; many published files do not.",
+               "ggml-org/llama.cpp convert_hf_to_gguf.py");
+}
+
 // The GGUF of the question: the mixture chosen, else a conversion without quantisation.
 Result<weights::GgufModel> gguf_of(const Question& q, const Rules& rules, Notes& notes) {
+  const weights::FileLayout layout{.kv_b = kv_b_of(rules),
+                                   .keeps_mtp = own_head(q) && !q.model->mtp_layers.empty()};
   if (q.weights->is_gguf()) {
     const weights::GgufModel& given = *q.weights->gguf;
-    if (q.weights->from_files || rules.latent_keys || !is_latent(given)) return given;
-    auto older = weights::quantize(*q.model, given.file_type, {}, kv_b_of(rules));
-    if (!older) return given;
-    return older;
+    const bool older = !rules.latent_keys && is_latent(given);
+    const bool with_head = layout.keeps_mtp && !holds_mtp(given);
+    if (q.weights->from_files || (!older && !with_head)) return given;
+    auto other = weights::quantize(*q.model, given.file_type, {}, layout);
+    if (!other) return given;
+    return other;
   }
   if (!q.weights->format.empty() && q.weights->format != "bf16" && q.weights->format != "fp16" &&
       q.weights->format != "fp32" && q.weights->format != "mxfp4") {
@@ -39,7 +72,7 @@ Result<weights::GgufModel> gguf_of(const Question& q, const Rules& rules, Notes&
                  "of the unquantised model.",
                  "ggml-org/llama.cpp convert_hf_to_gguf.py");
   }
-  return weights::gguf_tensors(*q.model, kv_b_of(rules));
+  return weights::gguf_tensors(*q.model, layout);
 }
 
 // Files converted before the layout are still about, and builds of today cache whole heads for
@@ -82,6 +115,7 @@ Result<std::shared_ptr<const ModelFile>> model_file_of(const Question& q, const 
     for (LayerShape& l : file->shape.layers) l.cache_of = -1;
   }
   note_latent_layout(q, *file, file->notes);
+  if (own_head(q)) note_draft_head(q, file->gguf, file->notes);
   if (memo != nullptr) memo->file = file;
   return std::shared_ptr<const ModelFile>(std::move(file));
 }

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "engines/llamacpp/graph/families.h"
+#include "engines/llamacpp/row_split.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -69,21 +70,22 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
       p.repacked_bytes = saturating_add(p.repacked_bytes, t.bytes().count());
     }
   };
-  // Row split: the rows of a matrix over all devices, in whole granules; the rest of the layer
-  // stays.
-  const bool by_rows = settings.split == SplitMode::row && devices > 1;
+  // Row split: a matrix over all devices; the rest of the layer stays, and so does its stack of
+  // experts. The program prints the pieces under the layer's own device.
+  const RowSplit rows =
+      settings.split == SplitMode::row ? RowSplit(shares_up_to, sum, backends) : RowSplit();
+  if (rows.devices() > 0) {
+    p.row_bytes.assign(backends.size(), 0);
+    p.printed_row_bytes.assign(backends.size(), 0);
+  }
   const auto add_rows = [&](int16_t home, const GgufTensor& t, const FileTensor& f) {
-    if (!by_rows || home == p.cpu || t.extent[1] <= 1 || t.extent[2] > 1) return add(home, t, f);
-    constexpr int64_t kGranule = 128;  // ggml-cuda, get_row_rounding: 64 or 128 by the kernel
-    const int64_t rows = t.extent[1], row = t.bytes().count() / rows;
-    int64_t from = 0;
-    for (int16_t d = 0; d < devices; ++d) {
-      const double share = sum > 0 ? shares_up_to[size_t(d)] / sum : double(d + 1) / devices;
-      int64_t to = d + 1 == devices ? rows : int64_t(double(rows) * share) / kGranule * kGranule;
-      to = std::clamp(to, from, rows);
-      int64_t& total = p.model_bytes[size_t(d)];
-      total = saturating_add(total, saturating_multiply(row, to - from));
-      from = to;
+    if (!rows.cuts(home, t)) return add(home, t, f);
+    for (int16_t d = 0; d < rows.devices(); ++d) {
+      const int64_t bytes = rows.bytes_on(d, t);
+      for (int64_t* total : {&p.model_bytes[size_t(d)], &p.row_bytes[size_t(d)],
+                             &p.printed_row_bytes[size_t(home)]}) {
+        *total = saturating_add(*total, bytes);
+      }
     }
   };
   const auto overridden = [&](const GgufTensor& t, const FileTensor& f) -> int16_t {
@@ -99,7 +101,7 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
   for (size_t i = 0; i < gguf.tensors.size(); ++i) {
     const GgufTensor& t = gguf.tensors[i];
     const FileTensor& f = shape.file[i];
-    if (t.mtp) continue;  // loaded only for a draft head
+    if (t.mtp && !settings.draft_head) continue;
     if (f.home == Home::rope) {
       p.tensor_device[i] = p.output_device;
       // One copy in every kind of memory that layers live in; graphs take their layer's.
@@ -124,7 +126,8 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
       }
     }
     p.tensor_device[i] = device;
-    if (f.home == Home::layer && !named) {
+    const bool matrix_of_layer = f.home == Home::layer || f.home == Home::output;
+    if (matrix_of_layer && !named) {
       add_rows(device, t, f);
     } else {
       add(device, t, f);
@@ -132,7 +135,7 @@ Placement place(const Shape& shape, const weights::GgufModel& gguf,
     const bool used_twice =
         f.token_embedding && shape.tied_head && (p.output_device != p.cpu || family.output_first);
     if (used_twice) {
-      add(p.output_device, t, f);
+      add_rows(p.output_device, t, f);
       if (p.output_device != p.cpu) {
         p.tied_copy_bytes = tensor_bytes(t, backends[size_t(p.output_device)]);
       }

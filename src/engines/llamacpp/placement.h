@@ -31,6 +31,7 @@ struct PlacementSettings {
   std::vector<Override> overrides;  // first hit wins
   bool repack = true;
   bool mmap = true;
+  bool draft_head = false;  // the model's own multi-token-prediction layers are loaded too
 
   bool has_overrides() const { return cpu_moe_layers != 0 || !overrides.empty(); }
 };
@@ -44,8 +45,11 @@ struct Placement {
   std::vector<int16_t> tensor_device;  // of each tensor of the file, in its order
   std::vector<int64_t> model_bytes;    // of each device, the CPU last; tensors padded
   std::vector<int64_t> expert_bytes;   // the part of routed experts
-  int64_t tied_copy_bytes = 0;         // second copy of a tied embedding on a device
-  int64_t repacked_bytes = 0;          // private copies of CPU weights in another order
+  // Split mode row, else empty: bytes of rows that lie on each device, and the same bytes under the
+  // device of their layer, as the program prints them ("CUDA0_Split").
+  std::vector<int64_t> row_bytes, printed_row_bytes;
+  int64_t tied_copy_bytes = 0;  // second copy of a tied embedding on a device
+  int64_t repacked_bytes = 0;   // private copies of CPU weights in another order
 };
 
 // `shares` are the weights of the devices (tensor split, or free memory), one for each.

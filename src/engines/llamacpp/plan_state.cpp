@@ -196,6 +196,16 @@ std::vector<Refusal> refusals_of(const PlanState& s) {
     refusals.push_back({"split_mode", "SPLIT_MODE_TENSOR requires flash_attn to be enabled",
                         "Split mode tensor works with flash attention only."});
   }
+  if (s.request.placement.split == SplitMode::row && s.rules.row_split_refused) {
+    for (size_t d = 0; d < s.devices(); ++d) {
+      const BackendProfile& b = s.budgeter->backends()[d];
+      if (b.split_buffers) continue;
+      refusals.push_back({"split_mode", "device " + b.name + " does not support split buffers",
+                          "Since build 9890 split mode row needs a backend with split buffers, "
+                          "which CUDA and ROCm no longer have; -sm layer or -sm tensor load."});
+      break;
+    }
+  }
   return refusals;
 }
 

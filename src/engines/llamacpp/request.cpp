@@ -273,6 +273,14 @@ std::string drafter_of(const Options& options) {
   return {};
 }
 
+}  // namespace
+
+bool drafts_with_own_head(const Options& options) {
+  return contains(drafting_types(options), "draft-mtp") && drafter_of(options).empty();
+}
+
+namespace {
+
 Result<bool> read_drafting(const Question& q, Request& r) {
   const Options& options = q.settings.options;
   const std::string types = drafting_types(options), drafter = drafter_of(options);
@@ -283,6 +291,7 @@ Result<bool> read_drafting(const Question& q, Request& r) {
   const bool drafts = !types.empty() || !drafter.empty() || q.draft.given();
   if (drafts) {
     r.draft_head = contains(types, "draft-mtp");
+    r.placement.draft_head = drafts_with_own_head(options) && !q.draft.given();
     r.head_kind = head_kind(types, drafter);
     r.draft_model =
         q.draft.given() || r.head_kind != HeadKind::none || (!drafter.empty() && !r.draft_head);

@@ -48,6 +48,9 @@ struct Request {
 Result<Request> read_request(const Question& question, const Shape& shape, const Rules& rules,
                              Notes& notes);
 
+// Does the model draft with its own multi-token-prediction layers (no separate drafter named)?
+bool drafts_with_own_head(const Options& options);
+
 // The separate draft model that the options name: a file or a repository; empty: none, or a head.
 std::string draft_named(const Options& options);
 

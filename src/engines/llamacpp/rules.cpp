@@ -35,6 +35,7 @@ Result<Rules> rules_for(const json::Value& profile, int build) {
   rules.delta_many_tokens = since("delta_many_tokens");
   rules.rows_follow_tool = since("rows_follow_tool");
   rules.output_layer_first = since("output_layer_first");
+  rules.row_split_refused = since("row_split_refused");
   rules.cuda_copies_in_buffer = since("cuda_copies_in_buffer");
   rules.vulkan_reorders = since("vulkan_reorders");
   rules.vulkan_events = since("vulkan_events");

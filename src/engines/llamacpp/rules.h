@@ -36,6 +36,7 @@ struct Rules {
   int64_t default_ctx = 0;            // 0 = the trained context
   // placement
   bool output_layer_first = true;  // -ngl 1 is the output layer
+  bool row_split_refused = true;   // -sm row on devices without split buffers; before: as layer
   // backends
   bool cuda_copies_in_buffer = true;  // f16 copies of K and V are part of the op
   bool vulkan_reorders = true;
