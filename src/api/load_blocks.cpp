@@ -122,6 +122,8 @@ Value parts_block(const Question& q, int64_t tokens_each) {
   ms("states_ms", p.states);
   ms("head_arithmetic_ms", p.head_work);
   ms("layers_ms", p.layers);
+  block.set("layers", rounded(q.step.layers));
+  if (q.step.routed_layers > 0) block.set("routed_layers", rounded(q.step.routed_layers));
   if (p.exchange > 1e-9) ms("exchange_ms", p.exchange);
   block.set("cache_share", rounded(q.step.cache_share));
   return block;

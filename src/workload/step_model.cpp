@@ -131,6 +131,27 @@ double fixed_reads(const model::Model& model, const std::vector<Pair>& sample) {
   return bytes;
 }
 
+// Layers by the kernels that a step has to start, not by their number: a layer that is a mixer or a
+// feed-forward alone (Nemotron-H) is half of one.
+struct LayerCount {
+  double whole = 0;   // of a mixer and a feed-forward
+  double routed = 0;  // with routed experts, which need kernels to choose, gather and add up
+};
+
+LayerCount count_layers(const model::Model& model) {
+  LayerCount count;
+  for (const model::Layer& layer : model.layers) {
+    const bool fed = !std::holds_alternative<model::NoFeedForward>(layer.feed_forward);
+    count.whole += 0.5 * double(layer.mixers.size()) + (fed ? 0.5 : 0.0);
+    if (std::holds_alternative<model::MoeFeedForward>(layer.feed_forward)) count.routed += 1;
+  }
+  return count;
+}
+
+double layer_seconds(const LayerCount& count, const StepParameters& parameters) {
+  return (count.whole + count.routed * parameters.routed_layer) * parameters.layer_seconds;
+}
+
 // Experts of the routed feed-forwards: how many there are and how many a token visits.
 struct Routing {
   double experts = 0, active = 0;
@@ -204,8 +225,10 @@ Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sa
   m.expert_share = weight.experts > 0 ? parameters.expert_factor : 0;
   m.cache_share = parameters.cache_share;
   StepTime& t = m.time;
-  const double layers = double(model.layers.size());
-  t.fixed = layers * parameters.layer_seconds + parameters.step_seconds;
+  const LayerCount layers = count_layers(model);
+  m.layers = layers.whole;
+  m.routed_layers = layers.routed;
+  t.fixed = layer_seconds(layers, parameters) + parameters.step_seconds;
   const double cache_rate = m.bandwidth * parameters.cache_share;
   t.per_context_token = double(plan.assessment.kv.bytes_per_token.count()) / cache_rate;
   m.state_read = fixed_reads(model, sample) / ranks / cache_rate;
@@ -234,7 +257,7 @@ Result<StepModel> step_model(const plan::Plan& plan, const std::vector<Pair>& sa
           fourth_root_of_sum(m.expert_read * (1 - untouched), double(tokens) * m.expert_work);
     }
     if (tp > 1) {
-      seconds += 2 * layers *
+      seconds += 2 * layers.whole *
                  parameters.all_reduce_seconds(tp, double(tokens) * double(model.hidden_size) * 2);
     }
     t.by_tokens[size_t(tokens)] = seconds;
@@ -276,7 +299,7 @@ Result<double> draft_pass_seconds(const plan::Plan& plan, const model::Model& dr
   const double visited = routing.experts > 0 ? routing.active / routing.experts : 1;
   return (bytes.dense + bytes.head + bytes.experts * visited) /
              (gpu.bandwidth_gbs * 1e9 * parameters.weight_share) +
-         double(draft.layers.size()) * parameters.layer_seconds;
+         layer_seconds(count_layers(draft), parameters);
 }
 
 namespace {

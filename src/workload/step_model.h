@@ -2,7 +2,8 @@
 // cache of everybody, the arithmetic, the exchange between cards, and a fixed cost a layer.
 //
 //   t = ((W/(BW·e_w))^4 + (2·A·m/(F·e_c))^4)^¼ for dense weights and experts, m tokens in the step
-//     + K·kv/(BW·e_kv) + attention inside prompts + all-reduces of m tokens + layers·t_layer
+//     + K·kv/(BW·e_kv) + attention inside prompts + all-reduces of m tokens
+//     + (layers + r·layers with routed experts)·t_layer
 //
 // Parameters: catalog/speeds/step-time.json, fitted to published measurements; speeds of a GPU
 // beside it. Measured error: docs/accuracy.md, "Workloads".
@@ -46,6 +47,9 @@ struct StepModel {
   double peak = 0;           // FLOP a second and card
   double expert_share = 0;   // factor on weight_share for routed experts; 0: none
   double cache_share = 0;    // of the bandwidth, reading the cache
+  // Layers by the kernels a step starts: a mixer or a feed-forward alone is half of one; and those
+  // with routed experts.
+  double layers = 0, routed_layers = 0;
   // Operands of parts(): seconds to read everything, and of arithmetic for one token.
   double dense_read = 0, dense_work = 0, expert_read = 0, expert_work = 0, head_work = 0;
   double state_read = 0;   // a sequence

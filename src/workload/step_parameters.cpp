@@ -105,6 +105,7 @@ Result<StepParameters> StepParameters::load(std::string_view engine, const catal
   TRY_ASSIGN(const double engine_factor, positive(part, "weight_factor"));
   p.weight_share *= engine_factor;
   TRY_ASSIGN(p.expert_factor, positive(root, "expert_factor"));
+  TRY_ASSIGN(p.routed_layer, positive(root, "routed_layer"));
   TRY_ASSIGN(p.cache_share, positive(root, "cache_read_share"));
   TRY_ASSIGN(p.low_factor, positive(root, "low_factor"));
   TRY_ASSIGN(p.high_factor, positive(root, "high_factor"));

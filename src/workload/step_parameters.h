@@ -43,6 +43,7 @@ struct StepParameters {
   double cache_share = 0;
   double compute_share = 0;
   double layer_seconds = 0, step_seconds = 0;
+  double routed_layer = 0;  // what routing experts adds to a layer, share of layer_seconds
   double low_factor = 1, high_factor = 1;
   bool validated = false;
   std::string tensor_parallel_option;

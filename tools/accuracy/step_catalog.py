@@ -38,6 +38,7 @@ def fitted_members(parameters, known):
             if name in known:
                 members.append((("weight_read_share", memory, bits), rounded(parameters[name])))
     members.append((("expert_factor",), rounded(parameters["experts"])))
+    members.append((("routed_layer",), rounded(parameters["routing"])))
     members.append((("cache_read_share",), rounded(parameters["cache"])))
     for engine, users in LAYERS.items():
         for memory in ("gddr", "hbm", "unified"):

@@ -9,17 +9,23 @@ import math
 
 # Where a parameter starts from before any row is seen: shares of the bandwidth and of the peak, seconds a layer.
 PRIOR = {"gddr 16": .86, "gddr 8": .82, "gddr 4": .75, "hbm 16": .65, "hbm 8": .55, "hbm 4": .5, "unified 16": .82, "unified 8": .75, "unified 4": .7,
-         "cache": .6, "experts": .5, "vllm": 1.0, "arithmetic": .5, "layer llama.cpp gddr": 20e-6, "layer llama.cpp hbm": 30e-6,
+         "cache": .6, "experts": .5,
+         # Kernels that choose, gather and add up experts: a little fewer than those of a layer without (graphs of llama.cpp and MLX).
+         "routing": .7, "vllm": 1.0, "arithmetic": .5, "layer llama.cpp gddr": 20e-6, "layer llama.cpp hbm": 30e-6,
          "layer llama.cpp unified": 40e-6, "layer vllm gddr": 20e-6, "layer vllm unified": 30e-6,
          "layer mlx unified": 40e-6,
          # A card alone that is held below its rated power, as a share of what it reads elsewhere. Cards that work on one step together
          # wait for each other and stay below the limit (one source gives both: catalog/models/gemma-4-12b-it.md of 4x3090-llm-benchmarks,
          # llama.cpp's Q4_K_M at 46.9 tokens/s on one card and 76.4 with its layers dealt over two).
          "held card": 1.0,
+         # Share of the peak at which llama.cpp unpacked k-quants on Apple GPUs in the builds of 2024: arithmetic, not memory, held these
+         # rows (ggml-org/llama.cpp pull request 1642: bandwidth in use grows with the number of GPU cores, "compute-bound"; 34.5 tokens/s of
+         # an 8B Q4_K_M on an M1 Max then, 46.2 two years later: brand-o/normiebench issue 40). About 40 instructions a weight.
+         "unpacking in 2024": .05,
          # Cards that reach each other over the host alone (all rows of several cards are of such a machine): seconds an all-reduce
          # and doubling of the cards, bytes a second.
          "exchange latency": 25e-6, "exchange bus": 8e9}
-WIDTH = {"vllm": .25, "held card": .25, "cache": .4, "experts": .4, "arithmetic": .5, "exchange latency": .8, "exchange bus": .8}
+WIDTH = {"vllm": .25, "held card": .25, "cache": .4, "experts": .4, "routing": .5, "unpacking in 2024": .5, "arithmetic": .5, "exchange latency": .8, "exchange bus": .8}
 DEFAULT_WIDTH, NOISE, WEIGH_DOWN = .35, .12, .15
 
 
@@ -30,10 +36,15 @@ def bits(weights):
     return 8 if name.startswith(("q8", "mlx-8", "fp8", "w8", "int8")) else 4
 
 
+def unpacked_slowly(spec):
+    """K-quants on Apple GPUs in llama.cpp of 2024: held by arithmetic."""
+    return spec["engine"] == "llama.cpp" and spec["gpu"].startswith("apple-") and spec["date"].startswith("2024") and "_K" in spec["weights"]
+
+
 class Row:
     """One measured speed with the parts of its step. `used`: the catalog's parameters that the parts were made with."""
 
-    def __init__(self, spec, step, layers, hidden):
+    def __init__(self, spec, step, hidden):
         parts = step["parts"]
         self.engine, self.memory = spec["engine"], spec["memory"]
         self.model, self.gpu = spec["model"], spec["gpu"]
@@ -50,18 +61,21 @@ class Row:
         self.expert_work = part("expert_arithmetic_ms") * step["compute_share"] * parts.get("expert_share", 1)
         self.head_work = part("head_arithmetic_ms") * step["compute_share"]
         self.cache = (part("cache_ms") + part("states_ms")) * parts["cache_share"]
-        self.layers = layers
+        self.layers, self.routed = parts["layers"], parts.get("routed_layers", 0)
         self.ranks = int(spec["cards"]) if spec["tp_option"] else 1
+        self.unpacked = unpacked_slowly(spec)
         self.held = bool(spec["held_to_w"]) and int(spec["cards"]) == 1
         self.exchanged = 2 * (self.ranks - 1) / self.ranks * self.batch * hidden * 2
 
     def predict(self, p):
         share = min(.97, p[self.weights_class] * (p["vllm"] if self.engine == "vllm" else 1)) * (p["held card"] if self.held else 1)
-        join = lambda a, b: (a ** 4 + b ** 4) ** .25
-        t = join(self.read / share, self.work / p["arithmetic"])
+        join = lambda *parts: sum(x ** 4 for x in parts) ** .25
+        unpacking = self.work / self.batch / p["unpacking in 2024"] if self.unpacked else 0.0
+        t = join(self.read / share, self.work / p["arithmetic"], unpacking)
         if self.expert_read:
             t += join(self.expert_read / (share * p["experts"]), self.expert_work / (p["arithmetic"] * p["experts"]))
-        return t + self.cache / p["cache"] + self.head_work / p["arithmetic"] + self.layers * p[self.layer_class] + self.exchange(p)
+        return t + self.cache / p["cache"] + self.head_work / p["arithmetic"] + (
+            self.layers + self.routed * p["routing"]) * p[self.layer_class] + self.exchange(p)
 
     def exchange(self, p):
         """Two all-reduces a layer."""
@@ -71,7 +85,8 @@ class Row:
 
     def parameters(self):
         return [self.weights_class, self.layer_class, "cache", "arithmetic", *(["vllm"] if self.engine == "vllm" else []),
-                *(["experts"] if self.expert_read else []), *(["held card"] if self.held else []),
+                *(["experts"] if self.expert_read else []),
+                *(["routing"] if self.routed else []), *(["unpacking in 2024"] if self.unpacked else []), *(["held card"] if self.held else []),
                 *(["exchange latency", "exchange bus"] if self.ranks > 1 else [])]
 
 

@@ -12,7 +12,7 @@ import statistics
 from .cases import ROOT, Case, Quantity
 from .figures import Bars, Figure, Table
 from .planner import refused, value
-from .step_fit import Row, fit, left_out
+from .step_fit import Row, fit, left_out, unpacked_slowly
 
 TRACES = ("azure_conversation", "azure_code", "mooncake_conversation", "mooncake_synthetic")
 # Illustrative seconds of a Llama-3.1-8B on one H100: what is scored is the formula, not these.
@@ -123,9 +123,11 @@ def speed_class(row):
 
 def answered_class(row):
     """The class for answers with the catalog's parameters. Its exchange between cards without peer access is fitted to the rows of several
-    cards, so that these are no test of it; and it knows no power limit."""
+    cards, so that these are no test of it; it knows no power limit, and it describes the builds of today."""
     if row["tp_option"]:
         return speed_class(row) + ", several cards, in sample"
+    if unpacked_slowly(row):
+        return speed_class(row) + ", k-quants on Apple in 2024"
     return speed_class(row) + (", held below rated power" if row["held_to_w"] else "")
 
 
@@ -153,9 +155,8 @@ def step_fit_rows(planner):
     rows = []
     for spec, answer, shape in zip(specs, answers, shapes):
         step = value(answer, "simulate", "step_time")
-        layers = value(shape, "inspect", "layers")
-        if step and step.get("parts") and isinstance(layers, int):
-            rows.append((spec, Row(spec, step, layers, value(shape, "inspect", "hidden_size"))))
+        if step and step.get("parts"):
+            rows.append((spec, Row(spec, step, value(shape, "inspect", "hidden_size"))))
     return rows
 
 
