@@ -45,6 +45,8 @@ Resolved at(const Resolved& base, Of of, int64_t value) {
       changed.settings.options.set(changed.engine->option_of(engines::Knob::batch_tokens), value);
       break;
     case Of::lora:
+      // Without the switch the engine sets no slot aside, whatever their number.
+      changed.settings.options.set("enable_lora", true);
       changed.settings.options.set(changed.engine->option_of(engines::Knob::lora_slots), value);
       break;
     case Of::weights: break;

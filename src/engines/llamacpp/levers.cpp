@@ -1,5 +1,6 @@
 // Changes worth trying, in order of what they cost.
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "catalog/gpu.h"
@@ -30,6 +31,7 @@ class Finder {
   Finder(const Question& q, PlanState& s, const Assessment& a) : q_(q), s_(s), a_(a) {}
 
   std::vector<LeverCandidate> run() {
+    limits();
     slots();
     batch();
     cache_type();
@@ -59,6 +61,33 @@ class Finder {
       if (need > s_.device(q_, d).free() - s_.device(q_, d).total_uncertainty) return false;
     }
     return true;
+  }
+
+  // Slots and cells that were given and are fewer than the workload takes.
+  void limits() {
+    constexpr std::array kNames = {std::string_view("slots"), std::string_view("context")};
+    const bool passed =
+        std::any_of(a_.requirements.begin(), a_.requirements.end(), [&](const Requirement& r) {
+          return r.needed.likely > r.available.likely &&
+                 std::find(kNames.begin(), kNames.end(), r.what) != kNames.end();
+        });
+    if (!passed) return;
+    const int64_t users = std::max<int64_t>(1, q_.workload.concurrency.count());
+    const int64_t slots = std::max(users, s_.budget.size.sequences);
+    LeverCandidate& c = add("limit", kSlots, "", "", "more memory in use at full load");
+    if (slots > s_.budget.size.sequences) {
+      c.change = "serve " + format_grouped(slots) + " requests at a time";
+      c.option = "--parallel " + format_integer(slots);
+      c.options.emplace_back("parallel", json::Value(slots));
+    }
+    if (const int64_t tokens = q_.workload.sequence_tokens.count(); tokens > 0) {
+      const int64_t cells = saturating_multiply(tokens, slots);
+      if (!c.change.empty()) c.change += ", and ";
+      if (!c.option.empty()) c.option += ' ';
+      c.change += "hold " + format_grouped(cells) + " tokens";
+      c.option += "--ctx-size " + format_integer(cells);
+      c.options.emplace_back("ctx_size", json::Value(cells));
+    }
   }
 
   void slots() {

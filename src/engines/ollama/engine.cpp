@@ -11,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "catalog/model_ref.h"
 #include "engines/launch/write_line.h"
+#include "engines/limits.h"
 #include "engines/ollama/decide.h"
 
 namespace vramwise::engines {
@@ -186,8 +187,13 @@ std::vector<LeverCandidate> lever_candidates(const Question& q, const Assessment
   const auto d = decide(q);
   if (!server || !d) return {};
   std::vector<LeverCandidate> out;
+  static constexpr LimitOption kLimits[] = {{"context", "num_ctx", "OLLAMA_CONTEXT_LENGTH="},
+                                            {"slots", "num_parallel", "OLLAMA_NUM_PARALLEL="}};
+  if (auto raised = raised_limits(assessment, kLimits)) out.push_back(std::move(*raised));
   for (LeverCandidate& c : (*server)->levers(child_question(q, *d), assessment)) {
-    if (c.id == "n_cpu_moe" || c.id == "n_gpu_layers" || c.id == "parallel") continue;
+    if (c.id == "n_cpu_moe" || c.id == "n_gpu_layers" || c.id == "parallel" || c.id == "limit") {
+      continue;
+    }
     std::vector<std::pair<std::string, json::Value>> options;
     for (const auto& [name, value] : c.options) {
       if (name == "ctx_size" && value.is_integer()) {

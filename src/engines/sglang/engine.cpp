@@ -9,6 +9,7 @@
 #include "engines/device_support.h"
 #include "engines/launch_command.h"
 #include "engines/lever_list.h"
+#include "engines/limits.h"
 #include "engines/parallel.h"
 #include "engines/sglang/pools.h"
 
@@ -124,6 +125,19 @@ void refuse(const Question& q, const Setup& s, Assessment& a) {
                           "the parallel sizes ask for " + format_integer(wanted) + " devices, " +
                               format_integer(have) + " are given"});
   }
+  // sglang srt/configs/model_config.py, _derive_context_length.
+  const int64_t derived = q.model->max_positions;
+  if (derived > 0 && s.context > derived && !s.allow_long) {
+    a.refusals.push_back(
+        {"context_length",
+         "Warning: User-specified context_length (" + format_integer(s.context) +
+             ") is greater than the derived context_length (" + format_integer(derived) +
+             "). This may lead to incorrect model outputs or CUDA errors. Note that the derived "
+             "context_length may differ from max_position_embeddings in the model's config. To "
+             "allow overriding this maximum, set the env var "
+             "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1",
+         "the model reads at most " + format_grouped(derived) + " tokens"});
+  }
   const int64_t expert_ranks = std::max<int64_t>(1, s.tensor / std::max<int64_t>(1, s.expert));
   if (const BlockSplit split = split_expert_blocks(*q.model, *q.weights, expert_ranks);
       !split.divides) {
@@ -207,19 +221,18 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   serve.needed = ByteRange::exactly(Bytes(saturating_multiply(tokens, requests)));
   serve.available = {Bytes(r.tokens_low), Bytes(r.tokens), Bytes(r.tokens_high)};
   serve.explanation = "the sequences have to fit into the token pool together";
+  require_limit(a.requirements, device, "context_length", "tokens", tokens, s.context,
+                "sequences are longer than context_length allows");
   a.requirements.push_back(serve);
-  if (requests > r.max_running) {
-    Requirement running;
-    running.kind = Requirement::Kind::workload;
-    running.device = device;
-    running.what = "max_running_requests";
-    running.phase = "serve";
-    running.unit = "count";
-    running.needed = ByteRange::exactly(Bytes(requests));
-    running.available = ByteRange::exactly(Bytes(r.max_running));
-    running.explanation = "more sequences at a time than SGLang runs";
-    a.requirements.push_back(std::move(running));
-  }
+  require_limit(a.requirements, device, "max_running_requests", "count", requests, r.max_running,
+                "more sequences at a time than SGLang runs");
+}
+
+// Of one request: what the launch line allows; without a say there, what the model reads.
+int64_t longest_context(const Question& q, const Setup& s) {
+  const int64_t reads = q.model->max_positions;
+  const int64_t allowed = s.context_given ? s.context : std::max(s.context, reads);
+  return reads > 0 && !s.allow_long ? std::min(allowed, reads) : allowed;
 }
 
 Result<Assessment> assess_sglang(const Question& q) {
@@ -256,8 +269,7 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.kv.max_sequence_tokens = s.context > 0 ? std::min(full.tokens, s.context) : full.tokens;
   if (s.context > 0) a.kv.max_concurrency = double(full.tokens) / double(s.context);
   a.users = std::min(full.max_running, full.tokens / std::max<int64_t>(1, tokens));
-  a.longest_sequence =
-      std::min(full.tokens / requests, std::max(s.context, q.model->max_positions));
+  a.longest_sequence = std::min(full.tokens / requests, longest_context(q, s));
   a.check = LogCheck{"max_total_num_tokens", full.tokens, saturating_multiply(tokens, requests),
                      "tokens"};
   a.log.push_back({"Load weight end. mem usage", double(full.weights.likely.count()), "bytes"});
@@ -322,6 +334,10 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
     add_lever(out, std::move(id), order, std::move(change), std::move(option), std::move(cost))
         .options = {{std::string(name), std::move(value)}};
   };
+  static constexpr LimitOption kLimits[] = {
+      {"context_length", "context_length", "--context-length "},
+      {"max_running_requests", "max_running_requests", "--max-running-requests "}};
+  if (auto raised = raised_limits(a, kLimits)) out.push_back(std::move(*raised));
   const json::Value* fraction = a.effective.find("mem_fraction_static");
   const double now = fraction == nullptr ? 0 : fraction->as_double();
   for (const double f : {0.85, 0.9, 0.93}) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "engines/known_versions.h"
+#include "engines/limits.h"
 #include "engines/online_quantisation.h"
 #include "engines/unknown_options.h"
 
@@ -160,6 +161,8 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s) {
   TRY_ASSIGN(const auto draft, o.integer("speculative_num_draft_tokens", 1, 4096));
   s.max_running = running.value_or(0);
   s.context = context.value_or(0);
+  s.context_given = context.has_value();
+  s.allow_long = switched_on(q.settings, "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN");
   if (s.context == 0 && q.workload.sequence_tokens.count() > 0) {
     s.context = q.workload.sequence_tokens.count();
     s.context_from_workload = true;

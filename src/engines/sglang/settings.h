@@ -42,6 +42,8 @@ struct Setup {
   Bytes offload;                          // of a rank's weights, to host memory
   int64_t lora_slots = 0, lora_rank = 0;
   bool context_from_workload = false;
+  bool context_given = false;
+  bool allow_long = false;  // a context beyond what the model reads
 
   // Facts of the version and the card
   ByteRange before;     // gone before the weights are loaded

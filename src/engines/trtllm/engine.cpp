@@ -10,6 +10,7 @@
 #include "engines/launch/write_line.h"
 #include "engines/launch_command.h"
 #include "engines/lever_list.h"
+#include "engines/limits.h"
 #include "engines/parallel.h"
 #include "engines/trtllm/rank_plan.h"
 #include "engines/trtllm/settings.h"
@@ -74,6 +75,11 @@ std::string command_of(const Question& q, const Options& line) {
     command += " --" + name + " " + json::dump(m.value);
   }
   return command;
+}
+
+// What the launch line allows; without a say there, what the model reads.
+int64_t longest_request(const Question& q, const Setup& s) {
+  return s.length_given ? s.max_seq : std::max(s.max_seq, q.model->max_positions);
 }
 
 Result<Assessment> assess_trtllm(const Question& q) {
@@ -147,19 +153,16 @@ Result<Assessment> assess_trtllm(const Question& q) {
         ByteRange::exactly(Bytes(saturating_multiply(round_up(tokens, s.block_tokens), requests)));
     serve.available = {Bytes(full.tokens_low), Bytes(full.tokens), Bytes(full.tokens_high)};
     serve.explanation = "the sequences have to fit into the cache together";
+    // Beyond what the model reads, a longer max_seq_len would not be taken either.
+    const bool readable =
+        s.allow_long || q.model->max_positions <= 0 || tokens <= q.model->max_positions;
+    require_limit(a.requirements, a.fullest_device, readable ? "max_seq_len" : "model_length",
+                  "tokens", tokens, s.max_seq,
+                  readable ? "sequences are longer than max_seq_len allows"
+                           : "the model reads at most " + format_grouped(s.max_seq) + " tokens");
     a.requirements.push_back(std::move(serve));
-    if (requests > s.max_batch) {
-      Requirement batch;
-      batch.kind = Requirement::Kind::workload;
-      batch.device = a.fullest_device;
-      batch.what = "max_batch_size";
-      batch.phase = "serve";
-      batch.unit = "count";
-      batch.needed = ByteRange::exactly(Bytes(requests));
-      batch.available = ByteRange::exactly(Bytes(s.max_batch));
-      batch.explanation = "more sequences at a time than max_batch_size allows";
-      a.requirements.push_back(std::move(batch));
-    }
+    require_limit(a.requirements, a.fullest_device, "max_batch_size", "count", requests,
+                  s.max_batch, "more sequences at a time than max_batch_size allows");
   }
   a.kv.bytes_per_token = full.per_token;
   a.kv.available = full.cache;
@@ -170,8 +173,7 @@ Result<Assessment> assess_trtllm(const Question& q) {
   a.kv.max_concurrency = double(full.tokens) / double(std::max<int64_t>(1, s.max_seq));
   a.users =
       std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);
-  a.longest_sequence =
-      std::min(full.tokens / requests, std::max(s.max_seq, q.model->max_positions));
+  a.longest_sequence = std::min(full.tokens / requests, longest_request(q, s));
   a.check = LogCheck{"Allocated for max tokens in paged KV cache", full.tokens,
                      saturating_multiply(round_up(tokens, s.block_tokens), requests), "tokens"};
   a.log.push_back(
@@ -207,7 +209,7 @@ Result<Assessment> assess_trtllm(const Question& q) {
   return a;
 }
 
-std::vector<LeverCandidate> changes(const Question& q) {
+std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   std::vector<LeverCandidate> out;
   Notes notes;
   const auto s = read_setup(q, notes);
@@ -217,6 +219,10 @@ std::vector<LeverCandidate> changes(const Question& q) {
     add_lever(out, std::move(id), order, std::move(change), std::move(option), std::move(cost))
         .options = {{std::string(name), std::move(value)}};
   };
+  static constexpr LimitOption kLimits[] = {
+      {"max_seq_len", "max_seq_len", "--max_seq_len "},
+      {"max_batch_size", "max_batch_size", "--max_batch_size "}};
+  if (auto raised = raised_limits(a, kLimits)) out.push_back(std::move(*raised));
   if (s->fraction < 0.93) {
     add("free_gpu_memory_fraction", 10, "give the cache 95 % of the free memory",
         "--kv_cache_free_gpu_memory_fraction 0.95", "less room for fluctuation",
@@ -250,8 +256,9 @@ class TrtllmEngine final : public Engine {
   Result<Assessment> assess(const Question& question) const override {
     return assess_trtllm(question);
   }
-  std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
-    return changes(question);
+  std::vector<LeverCandidate> levers(const Question& question,
+                                     const Assessment& assessment) const override {
+    return changes(question, assessment);
   }
   bool runs_on(const catalog::Gpu& gpu) const override { return supports("trtllm", gpu); }
   Result<json::Value> config_changes(const Options& options) const override {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "engines/known_versions.h"
+#include "engines/limits.h"
 #include "engines/unknown_options.h"
 
 namespace vramwise::engines::trtllm {
@@ -122,11 +123,21 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   s.max_tokens_in_flight = tokens.value_or(facts.integer("max_num_tokens"));
   s.block_tokens = block.value_or(facts.integer("tokens_per_block"));
   s.max_seq = length.value_or(0);
+  s.length_given = length.has_value();
+  s.allow_long = switched_on(q.settings, "TLLM_ALLOW_LONG_MAX_MODEL_LEN");
   if (s.max_seq == 0 && q.workload.sequence_tokens.count() > 0) {
     s.max_seq = q.workload.sequence_tokens.count();
     s.length_from_workload = true;
   }
-  if (s.max_seq == 0) s.max_seq = q.model->max_positions > 0 ? q.model->max_positions : 2048;
+  const int64_t reads = q.model->max_positions;
+  if (s.max_seq == 0) s.max_seq = reads > 0 ? reads : 2048;
+  if (reads > 0 && s.max_seq > reads && !s.allow_long) {
+    notes.warn("length_of_the_model",
+               "max_seq_len is lowered to " + format_grouped(reads) +
+                   " tokens, what the model reads; TLLM_ALLOW_LONG_MAX_MODEL_LEN=1 allows more",
+               "tensorrt_llm/_torch/pyexecutor/model_engine.py");
+    s.max_seq = reads;
+  }
 
   TRY_ASSIGN(const auto dtype, o.string("dtype"));
   s.plain = dtype && dtype_from_name(*dtype) ? *dtype_from_name(*dtype) : q.model->dtype;

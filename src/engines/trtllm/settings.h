@@ -27,8 +27,10 @@ struct Setup {
   ElementSize element;
   std::string cache_dtype;
   bool length_from_workload = false;
-  bool mtp = false;      // the model's own prediction layer drafts
-  bool drafter = false;  // a separate model or head does
+  bool length_given = false;
+  bool allow_long = false;  // requests beyond what the model reads
+  bool mtp = false;         // the model's own prediction layer drafts
+  bool drafter = false;     // a separate model or head does
   HeadKind drafter_head = HeadKind::none;
 
   ByteRange overhead;              // above the weights at the profiled peak, less the trial cache

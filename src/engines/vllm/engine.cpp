@@ -103,9 +103,10 @@ void answer_capacity(const Question& q, const Build& b, const Budget& budget, As
   if (shape.groups == 0) return;
   const Demand demand = demand_of(q, b, budget);
   a.users = users_of(b, budget, demand);
-  const int64_t limit = b.given.max_model_len
-                            ? budget.max_model_len
-                            : std::max(budget.max_model_len, q.model->max_positions);
+  const int64_t reads = q.model->max_positions;
+  int64_t limit =
+      b.given.max_model_len ? budget.max_model_len : std::max(budget.max_model_len, reads);
+  if (reads > 0 && !b.given.allow_long) limit = std::min(limit, reads);
   // Block 0 is never handed out.
   a.longest_sequence = longest_request_in_blocks(shape, std::max<int64_t>(0, budget.blocks - 1),
                                                  demand.requests, limit, b.decided.batch_tokens);
@@ -161,8 +162,9 @@ class VllmEngine final : public Engine {
     return vllm::assess_vllm(question);
   }
   std::unique_ptr<Memo> new_memo() const override { return std::make_unique<RankMemo>(); }
-  std::vector<LeverCandidate> levers(const Question& question, const Assessment&) const override {
-    return vllm::lever_candidates(question);
+  std::vector<LeverCandidate> levers(const Question& question,
+                                     const Assessment& assessment) const override {
+    return vllm::lever_candidates(question, assessment);
   }
   std::vector<std::string_view> weight_formats() const override {
     // Formats that are published for most models; nvfp4 and mxfp4 checkpoints are for their own.

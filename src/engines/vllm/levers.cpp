@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "engines/lever_list.h"
+#include "engines/limits.h"
 #include "engines/parallel.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
@@ -40,7 +41,11 @@ class Finder {
  public:
   Finder(const Question& q, const Build& b, const Budget& budget) : q_(q), b_(b), budget_(budget) {}
 
-  std::vector<LeverCandidate> run() {
+  std::vector<LeverCandidate> run(const Assessment& assessment) {
+    static constexpr LimitOption kLimits[] = {
+        {"max_model_len", "max_model_len", "--max-model-len "},
+        {"max_num_seqs", "max_num_seqs", "--max-num-seqs "}};
+    if (auto raised = raised_limits(assessment, kLimits)) out_.push_back(std::move(*raised));
     element();
     share();
     sequences();
@@ -310,13 +315,14 @@ void Finder::card() {
 
 }  // namespace
 
-std::vector<LeverCandidate> lever_candidates(const Question& question) {
+std::vector<LeverCandidate> lever_candidates(const Question& question,
+                                             const Assessment& assessment) {
   Notes notes;
   const auto b = build(question, notes);
   if (!b) return {};
   const Budget budget = budget_of(question, *b);
   if (budget.devices.empty()) return {};
-  return Finder(question, *b, budget).run();
+  return Finder(question, *b, budget).run(assessment);
 }
 
 }  // namespace vramwise::engines::vllm

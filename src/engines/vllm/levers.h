@@ -7,6 +7,7 @@
 
 namespace vramwise::engines::vllm {
 
-std::vector<LeverCandidate> lever_candidates(const Question& question);
+std::vector<LeverCandidate> lever_candidates(const Question& question,
+                                             const Assessment& assessment);
 
 }  // namespace vramwise::engines::vllm

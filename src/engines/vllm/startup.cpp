@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/limits.h"
 #include "engines/parallel.h"
 
 namespace vramwise::engines::vllm {
@@ -61,7 +62,9 @@ void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) 
          "without chunked prefill a whole prompt has to fit into one batch"});
   }
   const int64_t derived = q.model->max_positions;
-  if (b.given.max_model_len && derived > 0 && m > derived && !b.given.allow_long) {
+  // The command of a longer workload says so by --max-model-len, too.
+  const bool said = b.given.max_model_len || b.decided.length_from_workload;
+  if (said && derived > 0 && m > derived && !b.given.allow_long) {
     out.push_back(
         {"max_model_len",
          "User-specified max_model_len (" + format_integer(m) +
@@ -326,33 +329,17 @@ void Checks::workload() {
   const Workload& asked = q_.workload;
   if (!asked.given()) return;
   const Demand demand = demand_of(q_, b_, budget_);
-  const auto limit = [&](std::string what, std::string unit, int64_t needed, int64_t available,
-                         std::string why) {
-    Requirement r;
-    r.kind = Requirement::Kind::workload;
-    r.device = budget_.full().device;
-    r.what = std::move(what);
-    r.unit = std::move(unit);
-    r.phase = "serve";
-    r.needed = ByteRange::exactly(Bytes(needed));
-    r.available = ByteRange::exactly(Bytes(available));
-    r.explanation = std::move(why);
-    out_.push_back(std::move(r));
-  };
-  if (asked.sequence_tokens.count() > budget_.max_model_len) {
-    limit("max_model_len", "tokens", asked.sequence_tokens.count(), budget_.max_model_len,
-          "sequences are longer than max_model_len allows");
-  }
+  const int device = budget_.full().device;
+  require_limit(out_, device, "max_model_len", "tokens", asked.sequence_tokens.count(),
+                budget_.max_model_len, "sequences are longer than max_model_len allows");
   // Each replica of data parallelism schedules its own.
-  if (demand.requests > b_.decided.max_seqs) {
-    limit("max_num_seqs", "count", demand.requests, b_.decided.max_seqs,
-          "more sequences at a time than max_num_seqs allows");
-  }
+  require_limit(out_, device, "max_num_seqs", "count", demand.requests, b_.decided.max_seqs,
+                "more sequences at a time than max_num_seqs allows");
   const VllmShape& shape = budget_.shape();
   if (shape.groups == 0) return;
   Requirement r;
   r.kind = Requirement::Kind::workload;
-  r.device = budget_.full().device;
+  r.device = device;
   r.what = "kv_cache";
   r.phase = "serve";
   r.needed =
