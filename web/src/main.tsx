@@ -7,7 +7,7 @@ import { askText, giveCore, start } from './core/client';
 import { openLink, setTheme } from './state/actions';
 import { loadIndex } from './state/catalog';
 import { listenToKeys } from './state/keys';
-import { change } from './state/planner';
+import { change, keepLink } from './state/planner';
 import { PRESETS } from './state/presets';
 import { get, set } from './state/store';
 import { contract } from './state/traffic';
@@ -41,7 +41,11 @@ async function main(): Promise<void> {
     vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get, request: () => { const { request, recording } = get(); return request && contract(request, recording?.text); } },
   });
   listenToKeys();
-  addEventListener('hashchange', () => void openLink(location.hash));
+  // An address that is no plan (the skip link's, one edited by hand) becomes the plan's again.
+  addEventListener('hashchange', async () => {
+    const { request } = get();
+    if (!(await openLink(location.hash)) && request) await keepLink(request);
+  });
   matchMedia('(prefers-color-scheme:dark)').addEventListener('change', () => get().theme === 'system' && setTheme('system'));
   await core;
 }

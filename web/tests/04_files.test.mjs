@@ -1,11 +1,12 @@
 // Files that are dropped or picked: only headers are read, in the page; the plan is the command line's for the same file.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { answered, binary, close, errors, open, requests, state } from './support/browser.mjs';
+import { batch } from './support/native.mjs';
 import { safetensors, smallCheckpoint, smallConfig, smallLlama } from './support/model_files.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'vramwise-page-'));
@@ -87,7 +88,49 @@ test('a saved request comes back from its file', async () => {
   assert.deepEqual((await pick(file('vramwise-qwen3-8b.request.json', JSON.stringify(saved)))).request, saved);
 });
 
+test('a config under the name that a browser saved it by', async () => {
+  const { request, error } = await pick(file('config (1).json', '\ufeff' + JSON.stringify(smallConfig)));
+  assert.equal(error, undefined);
+  assert.deepEqual(request.model, { config: smallConfig });
+});
+
+test('a family not known: the rule that its keys resemble is a button', async () => {
+  const { error } = await pick(file('config.json', JSON.stringify({ ...smallConfig, model_type: 'frobnicate', architectures: ['FrobForCausalLM'] })));
+  assert.equal(error.code, 'unsupported');
+  const said = await tab.locator('#error').innerText();
+  assert.match(said, /its keys resemble 'llama'/);
+  assert.doesNotMatch(said, /--\w/, 'no option of the command line where there is none');
+  await tab.locator('#assume').click();
+  await answered(tab);
+  const { request, plan, error: left } = await state(tab);
+  assert.equal(left, undefined);
+  assert.equal(request.model.assume_family, 'llama');
+  assert.equal(plan.model.parameters, JSON.parse(batch([request])[0]).model.parameters);
+});
+
+test('a header of megabytes before data that is not there', async () => {
+  // 200 MB of which the disk holds the header: what a download looks like that has just begun.
+  const whole = smallLlama({ tokens: 150_000 });
+  const path = join(folder, 'begun.gguf');
+  writeFileSync(path, whole);
+  truncateSync(path, 200e6);
+  const before = await tab.evaluate(() => globalThis.vramwise.state().asked);
+  await tab.locator('#file').setInputFiles(path);
+  await tab.waitForFunction((before) => globalThis.vramwise.state().asked > before, before);
+  await answered(tab);
+  const { request, plan } = await state(tab);
+  assert.deepEqual(plan.readings, native(path, request).readings);
+});
+
 const RUBBISH = [
+  ['empty.gguf', Buffer.alloc(0)],
+  ['tokenizer.json', Buffer.from('{"version": "1.0", "model": {"type": "BPE"}}')],
+  ['list.json', Buffer.from('[1, 2, 3]')],
+  ['utf16.json', Buffer.from(JSON.stringify(smallConfig), 'utf16le')],
+  ['config.json', Buffer.from(JSON.stringify({ ...smallConfig, hidden_size: '256' }))],
+  ['config.json', Buffer.from(JSON.stringify({ ...smallConfig, vocab_size: 1e99 }))],
+  ['config.json', Buffer.from(JSON.stringify({ ...smallConfig, pad: Array(3e6).fill(12) }))],
+  ['model.safetensors.index.json', Buffer.from('{"metadata": {}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}')],
   ['noise.gguf', Buffer.alloc(4096, 0x5a)],
   ['short.gguf', Buffer.from('GGUF')],
   ['cut.gguf', smallLlama({ tokens: 512 }).subarray(0, 900)],

@@ -130,6 +130,29 @@ test('charts as tables hold the numbers of the answer', async () => {
   await tab.context().close();
 });
 
+test('on paper: the answer in one column and in light colours, without what is pressed', async () => {
+  const tab = await open({ theme: 'dark' });
+  await settled(tab, { cards: true });
+  await tab.emulateMedia({ media: 'print' });
+  assert.equal(await tab.locator('.ask, .top, button.btn').filter({ visible: true }).count(), 0);
+  const shown = await tab.evaluate(() => ({
+    left: document.querySelector('.hero h1').getBoundingClientRect().left, text: getComputedStyle(document.querySelector('.say')).color,
+    rows: document.querySelectorAll('.lev').length,
+  }));
+  assert.ok(shown.left < 40, `the answer starts at ${shown.left} px`);
+  assert.ok(shown.text.match(/\d+/g).every((part) => Number(part) < 128), `${shown.text} on white paper`);
+  assert.ok(shown.rows > 0);
+  await tab.context().close();
+});
+
+test('zoomed to 200 %: nothing scrolls sideways, the verdict is told below', async () => {
+  const tab = await open({ width: 720, height: 450, deviceScaleFactor: 2 });
+  await settled(tab, { cards: true });
+  assert.equal(await overflow(tab), 0);
+  assert.ok(await tab.locator('.live').isVisible());
+  await tab.context().close();
+});
+
 test('reduced motion: nothing moves by itself', async () => {
   const tab = await open();
   const moving = await tab.evaluate(() => document.getAnimations().length);

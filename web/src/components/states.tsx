@@ -1,5 +1,6 @@
 // When there is no plan: nothing asked yet, a header being read, a message.
 import type { CoreError } from '../core/types';
+import { edit } from '../state/actions';
 import { stopReading } from '../state/files';
 import { change } from '../state/planner';
 import { PRESETS } from '../state/presets';
@@ -56,6 +57,8 @@ const HEADINGS: Record<string, string> = {
 
 export function Message({ error }: { error: CoreError }) {
   const request = use((state) => state.request);
+  // What the command line takes as an option stands here as a button.
+  const family = request?.model.config && error.hints?.map((hint) => /--assume-family (\S+)/.exec(hint)?.[1]).find(Boolean);
   return (
     <>
       <section class="state" role="alert">
@@ -64,8 +67,9 @@ export function Message({ error }: { error: CoreError }) {
         <div class="err" id="error">
           <b>error:</b> {error.message}
           {error.where && <div class="where">{`--> ${error.where}`}</div>}
-          {error.hints?.map((hint) => <div class="where" key={hint}>help: {hint}</div>)}
+          {error.hints?.map((hint) => <div class="where" key={hint}>help: {family ? hint.replace(/: pass --assume.*/, '') : hint}</div>)}
         </div>
+        {family && <p><button class="btn" id="assume" onClick={() => edit((current) => ({ ...current, model: { ...current.model, assume_family: family } }))}>Plan it with the rule of {family}</button></p>}
         <Examples />
       </section>
       <Foot />

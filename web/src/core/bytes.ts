@@ -28,8 +28,33 @@ async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformS
   return new Uint8Array(await new Response(piped).arrayBuffer());
 }
 
-export const inflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new DecompressionStream('deflate-raw'));
 export const deflate = (bytes: Uint8Array<ArrayBuffer>) => through(bytes, new CompressionStream('deflate-raw'));
+
+// What is deflated may grow a thousandfold: handed over in pieces, it can be stopped in time.
+const PIECE = 4096;
+
+/** Rejects once it grows longer than `most` bytes. */
+export async function inflate(bytes: Uint8Array<ArrayBuffer>, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  let at = 0;
+  const pieces = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, (at += PIECE)));
+      else controller.close();
+    },
+  });
+  const reader = pieces.pipeThrough(new DecompressionStream('deflate-raw') as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>).getReader();
+  const inflated: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    inflated.push(next.value);
+    size += next.value.length;
+    if (size > most) {
+      void reader.cancel();
+      throw new Error(`longer than ${most} bytes`);
+    }
+  }
+  return new Uint8Array(await new Blob(inflated).arrayBuffer());
+}
 
 /** A data block <script type="…" id="…">, as it stands in the page. */
 export function block(id: string): string {

@@ -143,7 +143,7 @@ const LONGEST_KEPT = 1 << 18;
 const kept = new Map<string, string>();
 
 function keep(request: string, answer: string): void {
-  if (answer.length > LONGEST_KEPT) return;
+  if (request.length + answer.length > LONGEST_KEPT) return;
   kept.set(request, answer);
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
 }

@@ -89,7 +89,7 @@ export async function openLink(hash: string): Promise<boolean> {
     change(request);
     return true;
   } catch {
-    toast('That link is damaged; showing the first example');
+    toast(get().request ? 'That link is damaged; the plan stays as it was' : 'That link is damaged; showing the first example');
     return false;
   }
 }

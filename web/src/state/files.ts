@@ -5,7 +5,7 @@ import type { Part } from '../core/module';
 import { takeRecording } from './recording';
 import type { CoreError, Model } from '../core/types';
 import { emptyRequest, toast } from './actions';
-import { kindOf, takePaste } from './paste';
+import { MOST_CONFIG, brokenJson, kindOf, takePaste } from './paste';
 import { changeModel } from './planner';
 import { withModel } from './request';
 import { get, set } from './store';
@@ -27,16 +27,15 @@ export function stopReading(): void {
 
 /** `recording`: picked as a recording of requests, whatever its name. */
 export async function openFiles(list: Iterable<File>, recording = false): Promise<void> {
-  const files = [...list].filter((file) => file.size > 0 || file.name.endsWith('.json'));
-  if (files.length === 0) return;
+  const given = [...list];
+  const files = given.filter((file) => file.size > 0);
+  if (given.length === 0) return;
+  if (files.length === 0) return refuse(empty(given[0]!));
   const turn = ++reading;
   const first = files[0]!;
   try {
     if (files.length === 1 && (recording || /\.(csv|tsv|jsonl|ndjson)$/i.test(first.name))) {
-      if (first.size > MOST_RECORDING) {
-        set({ file: undefined, error: tooLarge(first, MOST_RECORDING, 'cut it, or give it to the command line: vramwise simulate MODEL --lengths FILE'), plan: undefined });
-        return;
-      }
+      if (first.size > MOST_RECORDING) return refuse(tooLarge(first, MOST_RECORDING, 'cut it, or give it to the command line: vramwise simulate MODEL --lengths FILE'));
       toast(takeRecording(first.name, await first.text()));
       return;
     }
@@ -44,7 +43,9 @@ export async function openFiles(list: Iterable<File>, recording = false): Promis
       toast(await takePaste(await first.text()));
       return;
     }
-    // A request that this page saved comes back the same way.
+    const config = files.find((file) => /^config.*\.json$/i.test(file.name));
+    if (config && config.size > MOST_CONFIG) return refuse(tooLarge(config, MOST_CONFIG, "a model's own config.json takes some kilobytes"));
+    // A request that this page saved comes back the same way, and a config under whatever name it was saved.
     if (files.length === 1 && /\.json$/i.test(first.name) && first.size <= MOST_TEXT) {
       const text = await first.text();
       const kind = kindOf(text);
@@ -52,24 +53,29 @@ export async function openFiles(list: Iterable<File>, recording = false): Promis
         toast(takeRecording(first.name, text));
         return;
       }
-      if (kind === 'request') {
+      const named = /^config\.json$|index\.json$/i.test(first.name); // the core names the place in these
+      if (kind === 'request' || (kind === 'config' && !named)) {
         toast(await takePaste(text));
         return;
       }
+      if (kind !== 'config' && !named) return refuse({ code: 'invalid_input', message: `${first.name}: ${brokenJson(text)}` });
     }
     const answer = await readHeader(files, turn);
     if (turn !== reading || !answer) return;
-    if (answer.error) {
-      set({ file: undefined, error: answer.error, plan: undefined });
-      return;
-    }
+    if (answer.error) return refuse(answer.error);
     changeModel(withModel(get().request ?? emptyRequest(), answer.model));
     toast(`Read from ${files.length === 1 ? first.name : `${files.length} files`}`);
   } catch (error) {
     if (turn !== reading) return;
-    set({ file: undefined, error: { code: 'invalid_input', message: `${first.name} could not be read: ${String(error)}`, hints: ['it may have been moved or changed since it was picked'] } });
+    refuse({ code: 'invalid_input', message: `${first.name} could not be read: ${String(error)}`, hints: ['it may have been moved or changed since it was picked'] });
   }
 }
+
+const refuse = (error: CoreError) => set({ file: undefined, error, plan: undefined });
+
+const empty = (file: File): CoreError => ({
+  code: 'invalid_input', message: `${file.name} is empty`, hints: ['its download may have failed; of a folder, drop the files in it'],
+});
 
 const tooLarge = (file: File, most: number, help: string): CoreError => ({
   code: 'too_large', message: `${file.name} is ${size(file.size)}; this page takes ${size(most)} of such a file`, hints: [help],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { toBase64 } from '../core/bytes';
 import { checked, fromHash, toHash } from './link';
 import { PRESETS } from './presets';
 
@@ -18,6 +19,21 @@ describe('link', () => {
   });
   test.each(['#v1.', '#v1.AAAA', '#v1.!!!!', '#v1.q1YqSS0u'])('damaged: %s', async (hash) => {
     await expect(fromHash(hash)).rejects.toThrow();
+  });
+  test('what would inflate without end is stopped', async () => {
+    const bomb = await new Response(new Blob([new Uint8Array(64 << 20)]).stream().pipeThrough(new CompressionStream('deflate-raw'))).arrayBuffer();
+    await expect(fromHash('#v1.' + toBase64(new Uint8Array(bomb)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))).rejects.toThrow(/longer than/);
+  });
+  test.each([
+    [{ model: { ref: 1 } }, 'model.ref is not a text'],
+    [{ model: { ref: 'a' }, engine: { name: 'vllm', options: 'x' } }, 'engine.options is not an object'],
+    [{ model: { ref: 'a' }, engine: { name: 'vllm', env: { A: 1 } } }, 'engine.env is not an object of texts'],
+    [{ model: { ref: 'a' }, hardware: { gpu: [] } }, 'hardware.gpu is not a text'],
+    [{ model: { ref: 'a' }, hardware: { devices: [1] } }, 'hardware.devices is not a list of objects'],
+    [{ model: { ref: 'a' }, hardware: 'h100' }, 'hardware is not an object'],
+    [{ engine: {} }, 'it names no model'],
+  ])('a member of another type is named: %j', (value, said) => {
+    expect(() => checked(value)).toThrow(said);
   });
   test('half a request is made whole', () => {
     expect(checked({ model: { ref: 'a' }, workload: { concurrency: -3, sequence_tokens: 'x' } })).toMatchObject({

@@ -2,7 +2,7 @@
 // a startup log or a traceback goes to the core's "verify". Answers a sentence on what was taken.
 import { ask } from '../core/client';
 import type { Json, JsonObject, Launch, Request } from '../core/types';
-import { grouped } from '../text/format';
+import { grouped, size } from '../text/format';
 import { emptyRequest } from './actions';
 import { engineForm, takesGguf } from './engines';
 import { checked } from './link';
@@ -12,6 +12,9 @@ import { withModel } from './request';
 import { get, set, type Verified } from './store';
 
 export const UNDERSTOOD = 'A launch line, a config.json, a startup log, an out-of-memory traceback or a recording of requests.';
+
+/** No model's config comes near; each question carries it. */
+export const MOST_CONFIG = 1 << 20;
 
 export type Kind = 'nothing' | 'trace' | 'config' | 'request' | 'json' | 'log' | 'line';
 
@@ -45,6 +48,7 @@ export async function takePaste(text: string): Promise<string> {
     case 'nothing': return UNDERSTOOD;
     case 'trace': return takeRecording('pasted recording', text);
     case 'config': {
+      if (clean.length > MOST_CONFIG) return `This config takes ${size(clean.length)}; a model's own takes some kilobytes, and this page ${size(MOST_CONFIG)} at most.`;
       changeModel(withModel(get().request ?? emptyRequest(), { config: JSON.parse(clean) as JsonObject }));
       return 'Read as a config.json.';
     }
@@ -59,12 +63,12 @@ function takeRequest(text: string): string {
   try {
     change(checked(JSON.parse(text)));
     return 'Read as a saved request.';
-  } catch {
-    return 'This JSON names no model. A config.json has model_type; a request has model.';
+  } catch (error) {
+    return `Not a request that can be planned: ${(error as Error).message}.`;
   }
 }
 
-function brokenJson(text: string): string {
+export function brokenJson(text: string): string {
   try {
     JSON.parse(text);
   } catch (error) {

@@ -138,7 +138,8 @@ function done(what: keyof State['of'], patch: Partial<State>): void {
   set({ ...patch, of: { ...get().of, [what]: get().asked } });
 }
 
-async function keepLink(request: Request): Promise<void> {
+/** Puts the question into the address, in place of what stands there. */
+export async function keepLink(request: Request): Promise<void> {
   const hash = await toHash(request);
   // The first verdict may be there before the page has been read to its end; the address waits for that.
   if (document.readyState !== 'complete') await new Promise((resolve) => addEventListener('load', resolve, { once: true }));
