@@ -194,8 +194,9 @@ std::string head(const Value& answer, const Style& style) {
       mark(style, outcome) +
       paint(style, outcome_ink(outcome), wrap(text(answer, "answer"), style.width, 2, 2)) + "\n";
   if (answer.find("engine_error") != nullptr) {
+    const char* const lead = outcome == "tight" ? "should it refuse, it prints: " : "it prints: ";
     out += paint(style, Ink::dim,
-                 "  " + wrap("it prints: " + text(answer, "engine_error"), style.width, 4, 2)) +
+                 "  " + wrap(lead + text(answer, "engine_error"), style.width, 4, 2)) +
            "\n";
   }
   if (outcome != "fits") {

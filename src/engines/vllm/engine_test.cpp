@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "support/questions.h"
 
 namespace vramwise::engines {
@@ -47,6 +48,29 @@ TEST(VllmEngine, RefusesALengthThatTheCacheCannotHold) {
   EXPECT_LT(cache->available.high, GiB(16));
   EXPECT_NE(cache->engine_error.find("16.00 GiB KV cache is needed"), std::string::npos);
   EXPECT_NE(cache->engine_error.find("the estimated maximum model length is"), std::string::npos);
+}
+
+// Decided inside the bar: the message that it would print has the numbers of a refusal.
+TEST(VllmEngine, WhatATightStartWouldPrintIsARefusal) {
+  const auto cache_at = [](int64_t length) {
+    const Asked asked = testing::ask(
+        {.config = testing::kLlama8b,
+         .gpu = "rtx-4090",
+         .version = "0.22.0",
+         .options = R"({"max_num_seqs":32,"max_model_len":)" + std::to_string(length) + "}"});
+    return *testing::find(testing::assess("vllm", asked), "kv_cache");
+  };
+  // Half way between the two ends of the bar, in tokens.
+  const Requirement any = cache_at(8192);
+  const Bytes middle = (any.available.low + any.available.likely) / 2;
+  const auto length = int64_t(double(middle.count()) / (131072.0 * 16)) * 16;
+  const Requirement tight = cache_at(length);
+  ASSERT_LT(tight.available.low, tight.needed.likely);
+  ASSERT_GT(tight.available.likely, tight.needed.likely);
+  const std::string low = format_fixed(double(tight.available.low.count()) / double(1 << 30), 2);
+  EXPECT_NE(tight.engine_error.find("available KV cache memory (" + low + " GiB)"),
+            std::string::npos)
+      << tight.engine_error;
 }
 
 TEST(VllmEngine, RefusesWhenAnotherProcessHoldsTheCard) {

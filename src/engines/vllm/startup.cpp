@@ -230,7 +230,10 @@ void Checks::cache(const DeviceBudget& d) {
   r.phase = "sizing";
   r.needed = ByteRange::exactly(std::max(needed, Bytes(1)));
   r.available = d.available;
-  const Bytes available = d.available.likely;
+  // The message has the numbers of a start that is refused: where only the poor end of the bar is,
+  // those of that end.
+  const bool starts = d.available.likely >= needed && d.available.likely.count() > 0;
+  const Bytes available = starts ? d.available.low : d.available.likely;
   if (available.count() <= 0) {
     r.engine_error =
         "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when "
