@@ -84,6 +84,10 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
     row(*ledger, Component::runtime, "CUDA graphs", {r.graphs / 4, r.graphs, r.graphs * 2},
         Basis::modelled, "captured batch x bytes", {{"batch", double(s.graph_batch)}},
         "sglang server_args.py");
+    row(*ledger, Component::runtime, "request table", ByteRange::exactly(r.request_table),
+        Basis::derived, "requests x (context + drafted) x 4",
+        {{"requests", double(r.max_running)}, {"context", double(s.context)}},
+        "sglang mem_cache/memory_pool.py");
     row(*ledger, Component::activations, "prefill of one chunk",
         {r.activations / 2, r.activations, r.activations * 3 / 2}, Basis::modelled,
         "chunk tokens x bytes", {{"tokens", double(s.chunk)}}, "sglang server_args.py");
@@ -203,7 +207,7 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   outside.what = "cuda_graphs";
   outside.phase = "capture";
   outside.needed = {r.graphs / 4, r.graphs / 2, r.graphs};
-  outside.available = ByteRange::exactly(r.outside);
+  outside.available = ByteRange::exactly(r.outside - std::min(r.outside, r.request_table));
   outside.engine_error = "Capture CUDA graph failed: CUDA out of memory.";
   outside.explanation = "graphs and activations live outside of the fraction";
   if (s.graph_batch > 0) a.requirements.push_back(outside);
@@ -278,7 +282,8 @@ Result<Assessment> assess_sglang(const Question& q) {
     a.log.push_back({"swa_layer_tokens", double(full.window_tokens), "tokens"});
   if (full.state_slots > 0)
     a.log.push_back({"max_mamba_cache_size", double(full.state_slots), "count"});
-  const Bytes left = full.free_after.likely - full.full_pool - full.window_pool - full.state_pool;
+  const Bytes left = full.free_after.likely - full.full_pool - full.window_pool - full.state_pool -
+                     full.request_table;
   a.log.push_back({"Memory pool end. avail mem", double(left.count()), "bytes"});
   a.log.push_back({"max_total_num_tokens", double(full.tokens), "tokens"});
   a.log.push_back({"max_running_requests", double(full.max_running), "count"});

@@ -141,7 +141,8 @@ double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
     reserved +=
         latent ? MiB(s.latent_graph_mib) : MiB(s.prefill_graph_mib) * prefill_sizes(longest);
   }
-  reserved = s.set_aside.count() > 0 ? s.set_aside : std::max(reserved, s.large_floor);
+  reserved =
+      s.set_aside.count() > 0 ? s.set_aside : std::max(reserved, s.large_floor) + s.draft_reserved;
   const double share =
       double((smi_total - reserved).count()) / double(std::max<int64_t>(1, smi_total.count()));
   return double(int64_t(share * 1000 + 0.5)) / 1000 * modal;
@@ -166,6 +167,18 @@ void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int
     window_tokens =
         r.cells.full > 0 ? int64_t(double(tokens) * s.window_ratio) / s.page * s.page : tokens;
   }
+}
+
+// Where the cache of each position of each running request lies, in 4 bytes: with a row for
+// padding, four more positions and those drafted. A server that only decodes takes rows for
+// requests on their way, twice as many again up to 32. Source: sglang mem_cache/memory_pool.py
+// ReqToTokenPool; kv_cache_configurator.py _init_pools (extra_max_context_len);
+// disaggregation/decode.py.
+Bytes request_table(const Setup& s, int64_t max_running) {
+  int64_t rows = s.data_attention ? max_running / s.data : max_running;
+  if (s.decodes_only && rows <= 32) rows *= 3;
+  const int64_t positions = s.context + 4 + s.draft_tokens;
+  return Bytes(saturating_multiply(saturating_multiply(rows + 1, positions), 4));
 }
 
 Bytes stored_matrices(const RankWeights& parts) {
@@ -273,6 +286,7 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   if (r.cells.state > 0)
     r.max_running =
         std::min(r.max_running, std::max<int64_t>(0, r.state_slots / s.slots_per_request));
+  r.request_table = request_table(s, r.max_running);
   return r;
 }
 

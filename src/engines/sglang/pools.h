@@ -44,6 +44,7 @@ struct RankPlan {
   int64_t window_tokens = 0;
   int64_t state_slots = 0;
   Bytes full_pool, window_pool, state_pool;
+  Bytes request_table;  // taken from `outside`
   int64_t max_running = 0;
 };
 

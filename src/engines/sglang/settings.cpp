@@ -181,6 +181,7 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s) {
     s.mtp = true;
   } else {
     s.drafter = true;
+    s.standalone = method == "standalone" || method.empty();
     if (method != "standalone") s.drafter_head = head_kind(method, name);
   }
   return true;
@@ -232,6 +233,10 @@ void read_default_fraction(Facts& facts, const Circumstances& now, Setup& s) {
 
 void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
   read_default_fraction(facts, now, s);
+  const json::Value& drafting = facts.row("draft_reserved", now);
+  if (s.mtp || s.drafter) {
+    s.draft_reserved = MiB(facts.integer(drafting, s.standalone ? "standalone" : "head"));
+  }
   s.index_keys_counted = facts.flag("index_keys_counted");
   s.before = facts.mib(facts.row("before_weights", now));
   s.leftovers = facts.mib(facts.row("loader_leftovers", now));

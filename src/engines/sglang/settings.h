@@ -34,8 +34,9 @@ struct Setup {
   DType plain = DType::bfloat16, state = DType::float32;
   ElementSize element;
   std::string cache_dtype;
-  bool mtp = false;      // the model's own prediction layer drafts
-  bool drafter = false;  // a separate model or head does
+  bool mtp = false;         // the model's own prediction layer drafts
+  bool drafter = false;     // a separate model or head does
+  bool standalone = false;  // a model of its own
   HeadKind drafter_head = HeadKind::none;
   int64_t draft_tokens = 0;
   std::optional<weights::Scheme> online;  // quantise plain linear matrices while loading
@@ -54,6 +55,7 @@ struct Setup {
   bool index_keys_counted = true;  // the pool's size allows for an indexer's keys
   bool repacked = false;           // group-quantised weights, laid out anew for Marlin kernels
   Bytes reserved_floor, large_floor;
+  Bytes draft_reserved;  // for a drafter and its graphs, on top of the parts
   int64_t reserved_per_token_kib = 0, reserved_per_rank_mib = 0, graph_per_batch_mib = 0;
   int64_t latent_graph_mib = 0, prefill_graph_mib = 0;
   int64_t smi_per_mille = 1000;

@@ -44,6 +44,42 @@ TEST(SglangPools, DefaultFractionOfEarlierReleases) {
   EXPECT_DOUBLE_EQ(fraction("0.4.9", 4), 0.856);  // (81,559 - 11.5 x 1,024) / 81,559
 }
 
+// A drafter and its graphs: 2 GiB, 6 GiB for a model of its own, nothing for look-ups (sglang
+// server_args.py of 0.5.9). 512 + 12,288 + 128 + 512 + 464 MiB without.
+TEST(SglangPools, DefaultFractionWithADrafter) {
+  const auto fraction = [](std::string_view method) {
+    const std::string options = R"({"speculative_algorithm":")" + std::string(method) +
+                                R"(","speculative_draft_model_path":"some/head"})";
+    return planned(testing::ask({.config = testing::kLlama8b,
+                                 .total = MiB(81559) * 1000 / 1005,
+                                 .options = options}))
+        .fraction;
+  };
+  EXPECT_DOUBLE_EQ(fraction("NGRAM"), 0.830);
+  EXPECT_DOUBLE_EQ(fraction("EAGLE3"), 0.804);
+  EXPECT_DOUBLE_EQ(fraction("STANDALONE"), 0.754);
+}
+
+// sglang mem_cache/memory_pool.py ReqToTokenPool, with the row and the positions that
+// _init_pools adds. The last: an L40S had 40.99 GB after loading and 6.01 after the pools of
+// 1,287,482 x 28,672 B (lennonYe/6998_project, sglang_radix_server.log).
+TEST(SglangPools, RequestTable) {
+  const auto table = [](std::string_view options) {
+    return planned(testing::ask({.config = testing::kLlama8b, .options = options}))
+        .request_table.count();
+  };
+  EXPECT_EQ(table(R"({"max_running_requests":100,"context_length":1000})"), 101 * 1004 * 4);
+  EXPECT_EQ(table(R"({"max_running_requests":100,"context_length":1000,
+                      "speculative_algorithm":"EAGLE3","speculative_num_draft_tokens":6})"),
+            101 * 1010 * 4);
+  EXPECT_EQ(table(R"({"max_running_requests":16,"context_length":1000,
+                      "disaggregation_mode":"decode"})"),
+            49 * 1004 * 4);
+  const double lost = 40.99 - 1287482.0 * 28672 / double(GiB(1).count()) - 6.01;
+  const int64_t logged = table(R"({"max_running_requests":4096,"context_length":32768})");
+  EXPECT_NEAR(double(logged) / double(GiB(1).count()), lost, 0.12);
+}
+
 // Graphs of a phase that is switched off, or done by another server, are not set aside.
 TEST(SglangPools, GraphsByPhase) {
   const auto fraction = [](std::string_view options) {
