@@ -37,6 +37,10 @@ constexpr Latency kLatencies[] = {{"ttft_seconds", "time to first token"},
                                   {"itl_seconds", "between two pieces"},
                                   {"tpot_seconds", "per token of an answer"},
                                   {"request_seconds", "whole request"}};
+// The engine's own, at the server: without the network and this program.
+constexpr Latency kCounted[] = {{"queue_seconds", "in the engine's queue"},
+                                {"ttft_seconds", "first token, as it counts"},
+                                {"itl_seconds", "between tokens, as it counts"}};
 constexpr const char* kQuantiles[] = {"p50", "p90", "p95", "p99", "max"};
 
 std::string throughput_text(const Value& test) {
@@ -77,10 +81,35 @@ std::string engine_text(const Value& test) {
   if (engine.find("most_cache_use") != nullptr) {
     text += ", cache " + format_fixed(figure(engine, "most_cache_use") * 100, 0) + " % full";
   }
+  if (engine.find("mean_cache_use") != nullptr) {
+    text += " (" + format_fixed(figure(engine, "mean_cache_use") * 100, 0) + " % on average";
+    if (engine.find("expected_cache_use") != nullptr) {
+      text += "; these lengths hold " +
+              format_fixed(figure(engine, "expected_cache_use") * 100, 0) + " %, " +
+              format_fixed(figure(engine, "expected_p99_cache_use") * 100, 0) + " % at p99";
+    }
+    text += ")";
+  }
   if (engine.find("preemptions") != nullptr) {
     text += ", " + format_fixed(figure(engine, "preemptions"), 0) + " preempted";
   }
+  const Value& counted = member(engine, "counted");
+  if (counted.find("prefix_hit_share") != nullptr) {
+    text += ", " + format_fixed(figure(counted, "prefix_hit_share") * 100, 0) +
+            " % of the prompts found in its prefix cache";
+  }
   return text;
+}
+
+// Rows of the table of latencies that the engine counted during the full load.
+std::vector<std::pair<std::string, const Value*>> counted_latencies(const Value& test) {
+  std::vector<std::pair<std::string, const Value*>> rows;
+  const Value& counted = member(member(test, "engine"), "counted");
+  for (const Latency& row : kCounted) {
+    const Value* spread = counted.find(row.key);
+    if (spread != nullptr && spread->find("p50") != nullptr) rows.emplace_back(row.name, spread);
+  }
+  return rows;
 }
 
 std::string plan_text(const Value& test) {
@@ -145,6 +174,12 @@ std::string loadtest_text(const Value& document, const Style& style) {
     std::vector<std::string> cells = {row.name};
     for (const char* q : kQuantiles) cells.push_back(seconds_text(spread, q));
     latency.add(std::move(cells));
+  }
+  for (const auto& [name, spread] : counted_latencies(test)) {
+    std::vector<std::string> cells = {name};
+    for (const char* q : kQuantiles) cells.push_back(seconds_text(*spread, q));
+    latency.add(std::move(cells));
+    any = true;
   }
   if (any) out += "\n" + latency.draw(style);
 
@@ -273,6 +308,11 @@ std::string latency_table(const Value& test) {
     if (spread.find("p50") == nullptr) continue;
     out += "<tr><td>" + std::string(row.name) + "</td>";
     for (const char* q : kQuantiles) out += "<td>" + seconds_text(spread, q) + "</td>";
+    out += "</tr>\n";
+  }
+  for (const auto& [name, spread] : counted_latencies(test)) {
+    out += "<tr><td>" + html_text(name) + "</td>";
+    for (const char* q : kQuantiles) out += "<td>" + seconds_text(*spread, q) + "</td>";
     out += "</tr>\n";
   }
   return out + "</table>\n";

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "apps/cli/load_options.h"
+#include "apps/cli/measured_metrics.h"
 #include "base/text.h"
 #include "host/files.h"
 #include "host/model_source.h"
@@ -148,10 +149,60 @@ Result<bool> add_report(Value& measured, const std::string& file) {
   return true;
 }
 
+// before=FILE,after=FILE,users=N: two texts of /metrics around a load.
+Result<bool> add_metrics(Value& measured, const std::string& value, std::string_view flag) {
+  MeasuredMetrics given;
+  for (const std::string_view pair : split(value, ',')) {
+    const size_t equals = pair.find('=');
+    const std::string_view key = pair.substr(0, equals);
+    const std::string_view text = equals == std::string_view::npos ? "" : pair.substr(equals + 1);
+    const auto number = parse_integer(text);
+    const bool count = number && *number > 0 && *number <= (int64_t{1} << 30);
+    if (key == "before" && !text.empty()) {
+      given.before = text;
+    } else if (key == "after" && !text.empty()) {
+      given.after = text;
+    } else if (key == "users" && count && *number <= (1 << 20)) {
+      given.users = number;
+    } else if (key == "seconds") {
+      TRY_ASSIGN(const double seconds, parse_seconds(text, flag));
+      if (seconds > 0) given.seconds = seconds;
+    } else if (key == "prompt" && count) {
+      given.prompt = number;
+    } else if (key == "output" && count) {
+      given.output = number;
+    } else {
+      return fail(Error(ErrorCode::invalid_input,
+                        "'" + std::string(pair.substr(0, 60)) + "' is not understood")
+                      .at(std::string(flag))
+                      .hint("write --measured before=a.prom,after=b.prom,users=8 (and seconds=, "
+                            "prompt=, output= where the server does not say them)"));
+    }
+  }
+  if (given.before.empty() || given.after.empty()) {
+    return fail(Error(ErrorCode::missing_field, "before and after belong together")
+                    .at(std::string(flag))
+                    .hint("write --measured before=a.prom,after=b.prom,users=8"));
+  }
+  TRY_ASSIGN(const MeasuredPoint point, measured_point(given, flag));
+  if (point.users > 1) {
+    add_rate(measured, point.users, point.tokens_per_second);
+    return true;
+  }
+  measured.set("inter_token_seconds", point.inter_token_seconds);
+  measured.set("ttft_seconds", point.ttft_seconds);
+  measured.set("prompt", point.prompt);
+  measured.set("output", point.output);
+  return true;
+}
+
 }  // namespace
 
 Result<bool> apply_measured(Value& request, const std::string& value, std::string_view flag) {
   Value& measured = part(part(request, "step_time"), "measured");
+  if (starts_with(value, "before=") || starts_with(value, "after=")) {
+    return add_metrics(measured, value, flag);
+  }
   return value.find('=') == std::string::npos || host::looks_like_path(value)
              ? add_report(measured, value)
              : add_figures(measured, value, flag);

@@ -11,7 +11,7 @@ namespace vramwise::cli {
 
 // "itl=12ms,ttft=62ms,users=8,tokens=540,prompt=512,output=256", or a report: that of one user
 // gives the time to the first token and between tokens, that of several users their tokens a
-// second.
+// second. Or two texts of its /metrics, "before=a.prom,after=b.prom,users=8".
 Result<bool> apply_measured(json::Value& request, const std::string& value, std::string_view flag);
 
 }  // namespace vramwise::cli

@@ -158,8 +158,8 @@ constexpr std::array kOptions = {
         false, apply_replay},
     OptionSpec{"--measured", "FIGURES|FILE", "Load",
                "your server's own speed: itl=12ms,ttft=62ms,prompt=512,output=256 of one user and\n"
-               "users=8,tokens=540 of a few, or reports of loadtest --json or results of\n"
-               "vllm bench serve, one of each",
+               "users=8,tokens=540 of a few; or of each a report of loadtest --json, a result of\n"
+               "vllm bench serve, or two texts of /metrics: before=FILE,after=FILE,users=8",
                true, apply_measured},
     OptionSpec{"--acceptance", "P", "Load",
                "drafted tokens that are accepted, each after the one before it (70%)", false,

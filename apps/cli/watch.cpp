@@ -82,10 +82,15 @@ constexpr std::array kRows = {
         }},
 };
 
+constexpr const char* kMetrics = "/metrics";
+constexpr const char* kTrtllmMetrics = "/prometheus/metrics";
+
 // What an engine needs to answer /metrics, for those that do not by default.
 std::string metrics_hint(int status) {
   if (status == 401 || status == 403) return "it wants a key: --key-env NAME";
-  return "start it with metrics: llama-server --metrics, SGLang --enable-metrics (vLLM has them)";
+  return "start it with metrics: llama-server --metrics, SGLang --enable-metrics, TensorRT-LLM "
+         "with "
+         "return_perf_metrics (vLLM has them)";
 }
 
 class Watcher {
@@ -117,27 +122,47 @@ class Watcher {
   }
 
  private:
-  void ask_engine(host::WatchSample& sample) {
+  Result<host::SimpleReply> ask(const std::string& url) {
     host::ExchangeRequest request;
-    request.url = state_.address() + "/metrics";
+    request.url = url;
     request.token = host::env(options_.key_variable.c_str());
     request.accept = "text/plain";
     request.connect = milliseconds(2000);
     request.total = milliseconds(5000);
     request.most_bytes = int64_t{16} << 20;
-    const auto reply = host::exchange_once(*exchanges_, request);
+    return host::exchange_once(*exchanges_, request);
+  }
+
+  void ask_engine(host::WatchSample& sample) {
+    const std::string url = state_.address() + path_;
+    const auto reply = ask(url);
     if (!reply) {
-      sample.engine_fault = "no answer from " + request.url + ": " + reply.error().message;
-    } else if (reply->status != 200) {
-      sample.engine_fault = request.url + " answers status " + std::to_string(reply->status) +
-                            "; " + metrics_hint(reply->status);
-    } else {
+      sample.engine_fault = "no answer from " + url + ": " + reply.error().message;
+      return;
+    }
+    if (reply->status == 200) {
       sample.engine = host::read_engine_metrics(reply->body);
       if (!sample.engine->engine.empty()) return;
       sample.engine.reset();
-      sample.engine_fault =
-          request.url + " has no metrics of vLLM, SGLang or llama-server; " + metrics_hint(200);
     }
+    // TensorRT-LLM answers JSON at /metrics and Prometheus' text here.
+    if (path_ == kMetrics) {
+      const auto other = ask(state_.address() + kTrtllmMetrics);
+      if (other && other->status == 200) {
+        sample.engine = host::read_engine_metrics(other->body);
+        if (!sample.engine->engine.empty()) {
+          path_ = kTrtllmMetrics;
+          return;
+        }
+        sample.engine.reset();
+      }
+    }
+    sample.engine_fault =
+        reply->status == 200
+            ? url + " has no metrics of vLLM, SGLang, TensorRT-LLM or llama-server; " +
+                  metrics_hint(200)
+            : url + " answers status " + std::to_string(reply->status) + "; " +
+                  metrics_hint(reply->status);
   }
 
   const Options& options_;
@@ -145,6 +170,7 @@ class Watcher {
   host::CardReader reader_;
   std::unique_ptr<host::Exchanges> exchanges_;
   Clock::time_point start_;
+  std::string path_ = kMetrics;
   bool sees_nothing_ = false;
 };
 

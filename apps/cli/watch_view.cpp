@@ -53,6 +53,24 @@ std::string used_text(const Card& card) {
   return format_gib(card.used) + " of " + format_gib(card.total) + " GiB";
 }
 
+// "first token 120 ms, 190 ms at p95; between tokens 12.1 ms", of the last minute.
+std::string latency_text(const host::MetricsWindow& passed) {
+  const auto time = [](double seconds) {
+    return seconds < 1 ? format_fixed(seconds * 1000, seconds < 0.1 ? 1 : 0) + " ms"
+                       : format_fixed(seconds, 2) + " s";
+  };
+  std::string text;
+  if (passed.first_token && passed.first_token->count > 0) {
+    text = "first token " + time(passed.first_token->mean());
+    if (const auto p95 = passed.first_token->quantile(0.95)) text += ", p95 " + time(*p95);
+  }
+  if (passed.inter_token && passed.inter_token->count > 0) {
+    text += (text.empty() ? "" : "; ") + std::string("between tokens ") +
+            time(passed.inter_token->mean());
+  }
+  return text;
+}
+
 std::string name_of(const Card& card) {
   return "GPU " + std::to_string(card.index) + (card.slice.empty() ? "" : " " + card.slice);
 }
@@ -137,6 +155,15 @@ std::vector<std::string> watch_view(const WatchState& state, const Style& style)
           (output ? count_text(*output) + " out" : "") + (output && prompt ? ", " : "") +
               (prompt ? count_text(*prompt) + " in" : ""),
           "", "");
+    }
+    if (const auto passed = state.window()) {
+      const std::string latency = latency_text(*passed);
+      if (!latency.empty()) row("latency", latency, "", "");
+      if (passed->hit_share) {
+        row("found",
+            format_fixed(*passed->hit_share * 100, 0) + " % of the prompts in the prefix cache", "",
+            "");
+      }
     }
   }
   for (const Alarm& alarm : state.alarms()) {

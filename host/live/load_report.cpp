@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "host/live/load_engine.h"
 #include "host/live/trend.h"
 
 namespace vramwise::host {
@@ -91,42 +92,6 @@ Memory report_memory(const LoadResult& result, const std::optional<PlanView>& pl
     memory.settled = memory.settled && (settled || !enough);
   }
   return memory;
-}
-
-void report_engine(const LoadResult& result, Value& out) {
-  double running = 0;
-  double waiting = 0;
-  std::optional<double> cache;
-  std::optional<double> first_preemptions;
-  std::optional<double> last_preemptions;
-  std::optional<int64_t> tokens;
-  std::string name = result.engine;
-  bool any = false;
-  for (const LoadMoment& moment : result.moments) {
-    if (!moment.engine) continue;
-    const EngineMetrics& engine = *moment.engine;
-    any = true;
-    name = engine.engine;
-    running = std::max(running, engine.running.value_or(0));
-    waiting = std::max(waiting, engine.waiting.value_or(0));
-    if (engine.cache_use) cache = std::max(cache.value_or(0), *engine.cache_use);
-    if (engine.preemptions && !first_preemptions) first_preemptions = engine.preemptions;
-    if (engine.preemptions) last_preemptions = engine.preemptions;
-    if (engine.cache_tokens) tokens = engine.cache_tokens;
-  }
-  Value& block = out.set("engine", Value::object());
-  if (!name.empty()) block.set("name", name);
-  if (!any) {
-    if (!result.metrics_fault.empty()) block.set("metrics_fault", result.metrics_fault);
-    return;
-  }
-  block.set("most_running", running);
-  block.set("most_waiting", waiting);
-  if (cache) block.set("most_cache_use", *cache);
-  if (tokens) block.set("cache_tokens", *tokens);
-  if (first_preemptions) {
-    block.set("preemptions", std::max(0.0, *last_preemptions - *first_preemptions));
-  }
 }
 
 void report_requests(const LoadResult& result, Value& out) {
@@ -307,7 +272,7 @@ Value load_report(const LoadResult& result, const std::optional<PlanView>& plan)
   report_requests(result, out);
   report_latency(result, out);
   report_throughput(result, out);
-  report_engine(result, out);
+  out.set("engine", load_engine(result));
   const Memory memory = report_memory(result, plan, out);
   if (plan) {
     Value& block = out.set("plan", Value::object());

@@ -56,7 +56,7 @@ class MetricsPoller final : public ExchangeHandler {
         fault.clear();
         return;
       }
-      fault = "no metrics of vLLM, SGLang or llama-server";
+      fault = "no metrics of vLLM, SGLang, TensorRT-LLM or llama-server";
     } else {
       fault = end.fault != ExchangeFault::none ? end.text : "status " + std::to_string(status_);
     }
@@ -133,6 +133,8 @@ class Run {
   Clock::time_point start_;
   std::deque<User> users_;  // their addresses are given to the exchanges
   MetricsPoller metrics_;
+  std::string metrics_url_;  // empty: the option's
+  bool metrics_known_ = false, tried_other_ = false;
   std::optional<CardSampler> sampler_;
   bool ending_ = false;
   bool killed_ = false;  // what ends now was stopped by us
@@ -196,9 +198,17 @@ void Run::add(LoadRecord record) {
 
 void Run::poll_metrics() {
   if (options.metrics_url.empty() || metrics_.busy) return;
+  // TensorRT-LLM has Prometheus' text at another path; looked at once, when the usual one has none.
+  const std::string other = options.target.server + "/prometheus/metrics";
+  if (!metrics_.fault.empty() && !metrics_known_) {
+    const bool usual = options.metrics_url == options.target.server + "/metrics";
+    metrics_url_ = usual && !tried_other_ ? other : options.metrics_url;
+    tried_other_ = true;
+  }
+  metrics_known_ = metrics_known_ || metrics_.last.has_value();
   metrics_.begin();
   ExchangeRequest request;
-  request.url = options.metrics_url;
+  request.url = metrics_url_.empty() ? options.metrics_url : metrics_url_;
   request.token = options.target.token;
   request.accept = "text/plain";
   request.connect = milliseconds(2000);

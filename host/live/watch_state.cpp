@@ -7,6 +7,7 @@
 namespace vramwise::host {
 namespace {
 
+constexpr double kWindowSeconds = 60;
 constexpr size_t kKept = 1800;  // samples: an hour at two seconds
 
 std::string size(Bytes bytes) { return format_bytes(bytes); }
@@ -59,6 +60,16 @@ std::optional<double> WatchState::rate(std::optional<double> EngineMetrics::* co
   // A counter that fell belongs to a server that was started again.
   if (passed <= 0 || grown < 0) return std::nullopt;
   return grown / passed;
+}
+
+std::optional<MetricsWindow> WatchState::window() const {
+  if (!last().engine) return std::nullopt;
+  for (const WatchSample& sample : samples_) {
+    if (sample.seconds < last().seconds - kWindowSeconds || !sample.engine) continue;
+    if (&sample == &samples_.back()) break;
+    if (auto passed = window_between(*sample.engine, *last().engine)) return *std::move(passed);
+  }
+  return std::nullopt;
 }
 
 std::optional<Bytes> WatchState::planned(size_t card) const {
@@ -209,6 +220,7 @@ json::Value WatchState::document() const {
     if (const auto r = rate(&EngineMetrics::prompt_tokens)) {
       engine.set("prompt_tokens_per_second", *r);
     }
+    if (const auto passed = window()) engine.set("last_minute", to_json(*passed));
   }
   if (!last().engine_fault.empty()) watch.set("engine_fault", last().engine_fault);
   Value& alarms_out = watch.set("alarms", Value::array());

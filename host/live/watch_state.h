@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/live/engine_metrics.h"
+#include "host/live/metrics_window.h"
 #include "host/live/plan_view.h"
 #include "host/live/trend.h"
 #include "host/machine/machine.h"
@@ -53,6 +54,8 @@ class WatchState {
   std::vector<Alarm> alarms() const;
   // Tokens a second over the last samples; absent without counters.
   std::optional<double> rate(std::optional<double> EngineMetrics::* counter) const;
+  // What the server did over the last minute or so; absent after one look or a restart.
+  std::optional<MetricsWindow> window() const;
   // Planned bytes of the card at that place in the list; absent without a plan for it.
   std::optional<Bytes> planned(size_t card) const;
   // One sample as JSON, with alarms.

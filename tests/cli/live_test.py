@@ -77,12 +77,30 @@ class Watch(LiveCase):
         return self.answer("watch", *arguments, "--once", status=status)["watch"]
 
     def test_engines(self):
-        for kind, engine in (("vllm", "vllm"), ("sglang", "sglang"), ("llama.cpp", "llama.cpp")):
+        for kind, engine in (("vllm", "vllm"), ("sglang", "sglang"), ("llama.cpp", "llama.cpp"), ("trtllm", "trtllm")):
             server = self.double(metrics=kind)
             server.running, server.waiting, server.generated = 7, 3, 1000
             found = self.look(server.url)["engine"]
             self.assertEqual((found["name"], found["running"], found["waiting"]), (engine, 7, 3))
             self.assertEqual(found.get("cache_tokens"), None if kind == "llama.cpp" else 320000)
+
+    def test_what_the_last_minute_brought(self):
+        server = self.double()
+        self.addCleanup(setattr, server, "on_step", lambda: None)
+        watching = self.start("watch", server.url, "--interval", "0.5", "--for", "3", "--json=lines")
+        time.sleep(0.8)
+        server.times["first"].values += [0.2] * 9 + [4.0]
+        server.times["gap"].values += [0.012] * 100
+        server.prompted, server.found, server.answered, server.generated = 1000, 300, 10, 100
+        lines = [json.loads(line)["watch"]["engine"] for line in watching.communicate(timeout=30)[0].splitlines()]
+        minute = lines[-1]["last_minute"]
+        self.assertEqual((minute["requests"], minute["prefix_hit_share"]), (10, 0.3))
+        self.assertAlmostEqual(minute["ttft_seconds"]["mean"], 0.58)
+        # Nine in (0.1, 0.25], one in (2.5, 5]: half way into the last bucket at p95.
+        self.assertAlmostEqual(minute["ttft_seconds"]["p95"], 3.75)
+        self.assertAlmostEqual(minute["itl_seconds"]["mean"], 0.012)
+        shown = self.run_it("watch", server.url, "--for", "1", "--interval", "0.3").stdout
+        self.assertIn("running 0", shown)
 
     def test_cards_beside_the_plan(self):
         self.card()
@@ -297,7 +315,19 @@ class Loadtest(LiveCase):
         self.assertEqual(report["outcome"], "held")
         self.assertEqual((report["model"], report["requests"]["errors"]), ("tiny", 0))
         self.assertEqual(report["load"]["most_streams"], 8)
-        self.assertEqual(report["engine"]["most_running"], 8)
+        engine = report["engine"]
+        self.assertEqual(engine["most_running"], 8)
+        seen = [moment["cache_use"] for moment in report["timeline"] if "cache_use" in moment and moment["seconds"] >= 0.5]
+        self.assertTrue(min(seen) <= engine["mean_cache_use"] <= max(seen))
+        # Eight users hold 8 x (100 + 15 + 7.5) of 320,000 tokens by their lengths.
+        self.assertAlmostEqual(engine["expected_cache_use"], 8 * 122.5 / 320000, delta=0.0008)
+        self.assertGreater(engine["expected_p99_cache_use"], engine["expected_cache_use"])
+        counted = engine["counted"]
+        self.assertGreater(counted["requests"], 2)
+        self.assertAlmostEqual(counted["prefix_hit_share"], 0.25, delta=0.01)
+        for what, least in (("itl_seconds", 0.009), ("ttft_seconds", 0.009), ("request_seconds", 0.2), ("queue_seconds", 0)):
+            values = server.times[{"itl": "gap", "ttft": "first", "request": "request", "queue": "queue"}[what.split("_")[0]]].values
+            self.assertTrue(least <= min(values) <= counted[what]["mean"] <= max(values), what)
         lengths = report["lengths"]
         self.assertTrue(lengths["counted_by_server"])
         self.assertAlmostEqual(lengths["prompt_tokens_mean"], lengths["asked_prompt_tokens_mean"], delta=1)
@@ -313,6 +343,57 @@ class Loadtest(LiveCase):
         self.assertGreater(report["itl_seconds"]["p50"], 0.009)
         self.assertGreater(report["ttft_seconds"]["p50"], 0.009)
         self.assertGreater(report["throughput"]["output_tokens_per_second"], 100)
+
+    def test_metrics_at_another_path(self):
+        server = self.double(metrics="trtllm", owner="tensorrt_llm")
+        report = self.answer("loadtest", server.url, "--users", "4", "--ramp", "0", "--hold", "5", "--output-tokens", "40", "--quiet")["loadtest"]
+        engine = report["engine"]
+        self.assertEqual((engine["name"], engine["most_running"], engine["cache_tokens"]), ("trtllm", 4, 320000))
+        self.assertGreater(engine["counted"]["itl_seconds"]["n"], 100)
+
+    def test_two_texts_of_the_metrics_are_a_measured_speed(self):
+        # One user alone and eight, each with a text before and one after: the step follows from what the server counted.
+        load = ["llama-3.1-8b", "--gpu", "l40s", "--ctx", "8k", "--lengths", "chat", "--rate", "2", "--requests", "500"]
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in ("vllm", "sglang", "trtllm", "llama.cpp"):
+                measured, words = [], []
+                for users in (1, 8):
+                    server = self.double(metrics=kind, tokens_per_second=100, first_token=0.05)
+                    names = [Path(folder, f"{users}{when}.prom") for when in ("before", "after")]
+                    names[0].write_text(server.exposition())
+                    self.run_it("loadtest", server.url, "-u", users, "--ramp", "0", "--hold", "3", "--prompt-tokens", "200", "--output-tokens",
+                                "8", "--quiet")
+                    names[1].write_text(server.exposition())
+                    known = ",prompt=200,output=8" if kind == "llama.cpp" else ""
+                    measured += ["--measured", f"before={names[0]},after={names[1]},users={users}{known}"]
+                    # The same in figures, from the double's own book.
+                    times = {name: sum(histogram.values) for name, histogram in server.times.items()}
+                    gap, first = (times[name] / len(server.times[name].values) for name in ("gap", "first"))
+                    lengths = [round(total / server.answered) for total in (server.prompted, server.generated)]
+                    if kind == "llama.cpp":
+                        lengths, gap = (200, 8), times["gap"] / server.generated
+                        first = times["first"] / (server.generated / 8)
+                    busy = times["first"] + times["gap"] if kind == "llama.cpp" else times["request"]
+                    words += ["--measured", f"itl={gap * 1000:.6f}ms,ttft={first * 1000:.6f}ms,prompt={lengths[0]},output={lengths[1]}"
+                              if users == 1 else f"users=8,tokens={server.generated * 8 / busy:.6f}"]
+                found = self.answer("simulate", *load, *measured)["simulate"]["step_time"]
+                said = self.answer("simulate", *load, *words)["simulate"]["step_time"]
+                self.assertTrue(found["calibrated"], kind)
+                for key in ("one_user_ms", "sixteen_users_ms", "prefill_1000_tokens_ms"):
+                    self.assertAlmostEqual(found[key], said[key], delta=0.01 * said[key], msg=f"{kind} {key}")
+            # What is wrong with them is said: swapped, of two servers, no metrics, nothing said of the users.
+            def refused(value, code=3):
+                done = self.run_it("simulate", *load, "--measured", value)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                return " ".join((done.stdout + done.stderr).split())
+            self.assertIn("smaller afterwards than before", refused(f"before={names[1]},after={names[0]},users=8"))
+            self.assertIn("before and after belong together", refused(f"after={names[0]},users=8"))
+            other = Path(folder, "other.prom")
+            other.write_text(self.double().exposition())
+            self.assertIn("two servers", refused(f"before={other},after={names[1]},users=8"))
+            self.assertIn("how many users", refused(f"before={names[0]},after={names[1]},prompt=200,output=8"))
+            other.write_bytes(b"\x00\xff" * 1000)
+            self.assertIn("no metrics of vLLM", refused(f"before={other},after={names[1]},users=8"))
 
     def test_prompts_are_measured_out(self):
         # Another tokenizer: 1.7 tokens a word, 40 of template.

@@ -12,14 +12,15 @@
     rubbish not_sse html huge_line long_event bad_chunks   not what was asked for
     error_event status:CODE redirect empty                 errors of every kind
 
-`cache_tokens` bounds what runs at once, like an engine's cache: beyond it requests wait. /metrics speaks
-as vLLM does. One thread, asyncio, standard library only: 256 streams are no trouble.
+`max_running` bounds what runs at once, like an engine's cache: beyond it requests wait. /metrics speaks
+as vLLM, SGLang, llama.cpp or (at /prometheus/metrics) TensorRT-LLM does, with their counters and histograms. One thread, asyncio, standard library only: 256 streams are no trouble.
 """
 
 import asyncio
 import itertools
 import json
 import threading
+import time
 
 SSE = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -30,6 +31,19 @@ def chunk(data: bytes) -> bytes:
 
 def plain(status: str, body: bytes, kind="application/json", more="") -> bytes:
     return (f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n").encode() + body
+
+
+BOUNDS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0)
+
+
+class Histogram:
+    def __init__(self):
+        self.values = []
+
+    def text(self, name, labels):
+        counts = [(str(bound), sum(v <= bound for v in self.values)) for bound in BOUNDS] + [("+Inf", len(self.values))]
+        return ("".join(f'{name}_bucket{{{labels},le="{bound}"}} {count}\n' for bound, count in counts)
+                + f"{name}_sum{{{labels}}} {sum(self.values)}\n{name}_count{{{labels}}} {len(self.values)}\n")
 
 
 class ChatDouble:
@@ -44,7 +58,8 @@ class ChatDouble:
         self.template_tokens, self.tokens_per_word = template_tokens, tokens_per_word
         self.requests = []  # bodies of the chat requests
         self.running = self.waiting = self.most_running = self.preemptions = 0
-        self.generated = self.prompted = 0
+        self.generated = self.prompted = self.answered = self.found = 0
+        self.times = {name: Histogram() for name in ("first", "gap", "request", "queue")}
         self.metrics_fault = None
         self.on_step = lambda: None
 
@@ -98,7 +113,7 @@ class ChatDouble:
         elif path == "/v1/models":
             owner = {"id": "tiny", "object": "model", "owned_by": self.owner}
             writer.write(plain("200 OK", json.dumps({"object": "list", "data": [owner]}).encode()))
-        elif path == "/metrics":
+        elif path == ("/prometheus/metrics" if self.metrics_kind == "trtllm" else "/metrics"):
             return await self._metrics(writer)
         elif path in ("/v1/chat/completions", "/v1/completions") and method == "POST":
             return await self._answer(writer, json.loads(body), path)
@@ -123,17 +138,37 @@ class ChatDouble:
         use = min(1.0, self.running / min(self.max_running, 1000))
         if self.metrics_kind == "llama.cpp":
             return (f"llamacpp:requests_processing {self.running}\nllamacpp:requests_deferred {self.waiting}\n"
-                    f"llamacpp:tokens_predicted_total {self.generated}\nllamacpp:prompt_tokens_total {self.prompted}\n")
+                    f"llamacpp:tokens_predicted_total {self.generated}\nllamacpp:prompt_tokens_total {self.prompted}\n"
+                    f"llamacpp:prompt_seconds_total {sum(self.times['first'].values)}\n"
+                    f"llamacpp:tokens_predicted_seconds_total {sum(self.times['gap'].values)}\n")
         if self.metrics_kind == "sglang":
             label = '{model_name="tiny"}'
             return (f"sglang:num_running_reqs{label} {self.running}\nsglang:num_queue_reqs{label} {self.waiting}\n"
-                    f"sglang:token_usage{label} {use}\nsglang:max_total_num_tokens{label} 320000\n")
+                    f"sglang:token_usage{label} {use}\nsglang:max_total_num_tokens{label} 320000\n"
+                    f"sglang:prompt_tokens_total{label} {self.prompted}\nsglang:generation_tokens_total{label} {self.generated}\n"
+                    f"sglang:cached_tokens_total{label} {self.found}\nsglang:num_requests_total{label} {self.answered}\n"
+                    + self.histograms("sglang:", "inter_token_latency_seconds", "queue_time_seconds"))
+        if self.metrics_kind == "trtllm":
+            label = '{model_name="tiny",engine_type="trtllm"}'
+            return (f"trtllm_num_requests_running{label} {self.running}\ntrtllm_num_requests_waiting{label} {self.waiting}\n"
+                    f"trtllm_kv_cache_utilization{label} {use}\ntrtllm_kv_cache_max_blocks{label} 10000\n"
+                    f"trtllm_kv_cache_tokens_per_block{label} 32\ntrtllm_request_success_total{label} {self.answered}\n"
+                    f"trtllm_prompt_tokens_total{label} {self.prompted}\ntrtllm_generation_tokens_total{label} {self.generated}\n"
+                    f"trtllm_prompt_cached_tokens_total{label} {self.found}\n"
+                    + self.histograms("trtllm_", "time_per_output_token_seconds", "request_queue_time_seconds"))
         label = '{engine="0",model_name="tiny"}'
         return (f"# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{label} {self.running}\n"
                 f"vllm:num_requests_waiting{label} {self.waiting}\nvllm:kv_cache_usage_perc{label} {use}\n"
                 f"vllm:num_preemptions_total{label} {self.preemptions}\n"
                 f"vllm:generation_tokens_total{label} {self.generated}\nvllm:prompt_tokens_total{label} {self.prompted}\n"
-                'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="20000"} 1.0\n')
+                f'vllm:request_success_total{{finished_reason="length",model_name="tiny"}} {self.answered}\n'
+                f"vllm:prefix_cache_queries_total{label} {self.prompted}\nvllm:prefix_cache_hits_total{label} {self.found}\n"
+                'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="20000"} 1.0\n'
+                + self.histograms("vllm:", "inter_token_latency_seconds", "request_queue_time_seconds"))
+
+    def histograms(self, prefix, gap, queue):
+        names = {"first": "time_to_first_token_seconds", "gap": gap, "request": "e2e_request_latency_seconds", "queue": queue}
+        return "".join(self.times[key].text(prefix + name, 'model_name="tiny"') for key, name in names.items())
 
     # ---- answers
     async def _answer(self, writer, body, path) -> bool:
@@ -160,24 +195,29 @@ class ChatDouble:
             await writer.drain()
             return False
         else:
+            arrived = time.monotonic()
             self.waiting += 1
             async with self.gate:
                 await self.gate.wait_for(lambda: self.running < self.max_running)
                 self.waiting -= 1
                 self.running += 1
+            self.times["queue"].values.append(time.monotonic() - arrived)
             self.most_running = max(self.most_running, self.running)
             try:
-                return await self._stream(writer, mode, body, chat, prompt)
+                return await self._stream(writer, mode, body, chat, prompt, arrived)
             finally:
+                self.times["request"].values.append(time.monotonic() - arrived)
+                self.answered += 1
                 self.running -= 1
                 async with self.gate:
                     self.gate.notify_all()
         await writer.drain()
         return True
 
-    async def _stream(self, writer, mode, body, chat, prompt) -> bool:
+    async def _stream(self, writer, mode, body, chat, prompt, arrived) -> bool:
         end = b"\r\n\r\n" if mode == "crlf" else b"\n\n"
         self.prompted += prompt
+        self.found += prompt // 4
         writer.write(SSE.encode())
 
         def event(value) -> bytes:
@@ -220,6 +260,9 @@ class ChatDouble:
                 text = event(piece("", None)) if i == 0 and chat else b""
                 text += b"".join(event(piece(f" w{k}")) for k in range(i, min(i + step, count)))
                 await send(text)
+                now = time.monotonic()
+                self.times["gap" if i else "first"].values.append(now - (before if i else arrived))
+                before = now
                 self.generated += step
                 self.on_step()
                 if mode == "stall" and i >= 3:

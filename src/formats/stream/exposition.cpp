@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/sort.h"
 #include "base/text.h"
 
 namespace vramwise::formats {
@@ -86,6 +87,32 @@ bool read_sample(std::string_view line, MetricSample& sample) {
   return true;
 }
 
+// A broken exporter writes a series twice; added up, it would count double.
+void drop_repeated(std::vector<MetricSample>& samples) {
+  const auto key = [&](uint32_t i) -> const MetricSample& { return samples[i]; };
+  std::vector<uint32_t> order(samples.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto less = [&](uint32_t a, uint32_t b) {
+    if (key(a).name != key(b).name) return key(a).name < key(b).name;
+    return key(a).labels < key(b).labels;
+  };
+  sort_stable(order, less);
+  std::vector<bool> dropped(samples.size(), false);
+  bool any = false;
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (less(order[i - 1], order[i])) continue;
+    dropped[order[i - 1]] = any = true;
+  }
+  if (!any) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (dropped[i]) continue;
+    if (kept != i) samples[kept] = std::move(samples[i]);
+    ++kept;
+  }
+  samples.resize(kept);
+}
+
 }  // namespace
 
 std::string_view MetricSample::label(std::string_view key) const {
@@ -109,6 +136,7 @@ Exposition read_exposition(std::string_view text) {
       ++found.faulty;
     }
   }
+  drop_repeated(found.samples);
   return found;
 }
 

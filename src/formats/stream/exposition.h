@@ -32,7 +32,8 @@ struct Exposition {
   const MetricSample* first(std::string_view name) const;
 };
 
-// Never fails: rubbish has only faulty lines. At most 100,000 samples are kept.
+// Never fails: rubbish has only faulty lines. At most 100,000 samples are kept; of a series that
+// stands twice, the later one.
 Exposition read_exposition(std::string_view text);
 
 }  // namespace vramwise::formats

@@ -5,6 +5,7 @@
 
 #include "formats/stream/event_stream.h"
 #include "formats/stream/exposition.h"
+#include "formats/stream/metric_histogram.h"
 
 namespace vramwise::formats {
 namespace {
@@ -56,7 +57,7 @@ TEST(Exposition, Reads) {
       "# HELP a words\n# TYPE a gauge\na 1\n"
       "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"Qwen/Qwen3-8B\"} 0.25\n"
       "vllm:kv_cache_usage_perc{engine=\"1\"} 5e-1 1700000000\n"
-      "b{x=\"quote \\\" comma, brace } \\\\ line\\n\",} +Inf\nc NaN\nc 3\n");
+      "b{x=\"quote \\\" comma, brace } \\\\ line\\n\",} +Inf\nc NaN\nc{x=\"y\"} 3\n");
   EXPECT_EQ(found.faulty, 0);
   EXPECT_EQ(found.sum("a"), 1.0);
   EXPECT_EQ(found.sum("vllm:kv_cache_usage_perc"), 0.75);
@@ -73,6 +74,57 @@ TEST(Exposition, Rubbish) {
     EXPECT_TRUE(found.samples.empty()) << text;
     EXPECT_EQ(found.faulty, 1) << text;
   }
+}
+
+TEST(Exposition, ASeriesThatStandsTwiceCountsOnce) {
+  const Exposition found = read_exposition("a{x=\"1\"} 5\na{x=\"2\"} 7\na{x=\"1\"} 6\nb 1\nb 2\n");
+  EXPECT_EQ(found.samples.size(), 3u);
+  EXPECT_EQ(found.sum("a"), 13.0);
+  EXPECT_EQ(found.sum("b"), 2.0);
+}
+
+// Two engine processes; a bucket of 4 in (0.1, 0.2] and so on by hand.
+constexpr const char* kBefore =
+    "t_bucket{e=\"0\",le=\"0.1\"} 2\nt_bucket{e=\"0\",le=\"0.2\"} 2\n"
+    "t_bucket{e=\"0\",le=\"+Inf\"} 2\nt_sum{e=\"0\"} 0.1\nt_count{e=\"0\"} 2\n";
+constexpr const char* kAfter =
+    "t_bucket{e=\"0\",le=\"0.1\"} 4\nt_bucket{e=\"0\",le=\"0.2\"} 6\n"
+    "t_bucket{e=\"0\",le=\"+Inf\"} 6\nt_sum{e=\"0\"} 0.6\nt_count{e=\"0\"} 6\n"
+    "t_bucket{e=\"1\",le=\"0.1\"} 0\nt_bucket{e=\"1\",le=\"0.2\"} 2\n"
+    "t_bucket{e=\"1\",le=\"+Inf\"} 4\nt_sum{e=\"1\"} 1.9\nt_count{e=\"1\"} 4\n";
+
+TEST(MetricHistogram, BetweenTwoLooks) {
+  const auto before = histogram_of(read_exposition(kBefore), "t");
+  const auto after = histogram_of(read_exposition(kAfter), "t");
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(after->count, 10);
+  EXPECT_EQ(after->sum, 2.5);
+  const auto passed = between(*before, *after);
+  ASSERT_TRUE(passed);
+  // 8 in between: 2 up to 0.1, 4 up to 0.2, 2 beyond.
+  EXPECT_EQ(passed->count, 8);
+  EXPECT_DOUBLE_EQ(passed->mean(), 0.3);
+  EXPECT_DOUBLE_EQ(*passed->quantile(0.25), 0.1);
+  EXPECT_DOUBLE_EQ(*passed->quantile(0.5), 0.15);
+  EXPECT_DOUBLE_EQ(*passed->quantile(0.75), 0.2);
+  EXPECT_DOUBLE_EQ(*passed->quantile(0.99), 0.2);  // only known to be beyond
+  // The other way round the server was started again.
+  EXPECT_FALSE(between(*after, *before));
+}
+
+TEST(MetricHistogram, Rubbish) {
+  EXPECT_FALSE(histogram_of(read_exposition("u_count 1\n"), "t"));
+  const auto odd = histogram_of(
+      read_exposition("t_bucket{le=\"x\"} 3\nt_bucket{le=\"0.5\"} 9\nt_bucket{le=\"1\"} 4\n"
+                      "t_bucket{le=\"NaN\"} 1\nt_bucket 4\nt_bucket{le=\"2\"} NaN\n"
+                      "t_bucket{le=\"-1\"} 5\nt_sum -3\nt_count 9\n"),
+      "t");
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->buckets.size(), 2u);
+  EXPECT_EQ(odd->buckets[1].second, 9);  // levelled
+  EXPECT_EQ(odd->sum, 0);
+  EXPECT_DOUBLE_EQ(*odd->quantile(1), 0.5);
+  EXPECT_FALSE(MetricHistogram().quantile(0.5));
 }
 
 }  // namespace
