@@ -1,56 +1,80 @@
-// LLaVA 1.5 and 1.6: CLIP, two matrices, and a language model of any family. Its configs leave out
-// what Llama 2 7B and CLIP ViT-L/14-336 have anyway. Source: transformers
-// models/llava/modeling_llava.py.
+// LLaVA 1.5 and 1.6 (with video too) and LLaVA-OneVision: CLIP, SigLIP or Pixtral, two matrices,
+// and a language model of any family. Configs leave out what Llama 2 7B and CLIP ViT-L/14-336 have
+// anyway. Source: transformers models/llava, models/llava_next, models/llava_onevision.
+#include <algorithm>
+
+#include "base/text.h"
 #include "model/arch_rule.h"
-#include "model/dispatch.h"
 #include "model/towers/clip.h"
+#include "model/towers/pixtral.h"
+#include "model/towers/siglip.h"
 #include "model/towers/tower.h"
+#include "model/wrapped.h"
 
 namespace vramwise::model {
 namespace {
 
-Result<Model> build(const json::Reader& config) {
-  const Fields top(config);
-  const auto inner = config.find({"text_config"});
-  json::Value language = inner ? inner->value() : json::Value::object();
-  constexpr std::pair<std::string_view, int64_t> kLlama7b[] = {{"hidden_size", 4096},
-                                                               {"intermediate_size", 11008},
-                                                               {"num_hidden_layers", 32},
-                                                               {"num_attention_heads", 32},
-                                                               {"vocab_size", 32000}};
-  for (const auto& [key, value] : kLlama7b) {
-    const json::Value* given = language.find(key);
-    if (given == nullptr || given->is_null()) language.set(key, value);
+constexpr Fields::Default kLlama7b[] = {{"hidden_size", 4096},
+                                        {"intermediate_size", 11008},
+                                        {"num_hidden_layers", 32},
+                                        {"num_attention_heads", 32},
+                                        {"vocab_size", 32000}};
+
+int64_t add_tower(Builder& b, const Fields& vision) {
+  const std::string type = vision.text_or({"model_type"}, "clip_vision_model");
+  if (type == "pixtral") return add_pixtral_tower(b, vision, "vision_tower.");
+  if (starts_with(type, "siglip")) {
+    return add_siglip(b, siglip_fields(vision),
+                      {.scope = "vision_tower.vision_model.", .class_has_head = true});
   }
-  if (language.find("model_type") == nullptr) language.set("model_type", "llama");
-  language.set("tie_word_embeddings", false);
-  const json::Reader text(language, config.where().source);
-  TRY_ASSIGN(Model built, build_by_type(text));
-  const Fields text_fields(text);
-  Builder b(top, text_fields, {});
-  b.adopt(std::move(built), "language_model.");
-  const Fields vision = top.nested({"vision_config"})
-                            .with_defaults({{"hidden_size", 1024},
+  const Fields clip = vision.with_defaults({{"hidden_size", 1024},
                                             {"intermediate_size", 4096},
                                             {"num_hidden_layers", 24},
                                             {"image_size", 336},
                                             {"patch_size", 14}});
-  const int64_t h = add_clip(b, vision, "vision_tower.vision_model.");
-  // One token a patch; LLaVA-NeXT cuts large images into tiles of its own choice.
-  if (top.text_or({"model_type"}, "llava") == "llava") {
-    const int64_t side = vision.small({"image_size"}) / vision.small({"patch_size"});
-    describe_items(b, side * side, 1);
-  }
-  begin_projector(b, "multi_modal_projector.");
-  projector_linear(b, "linear_1", b.hidden(), h, true);
-  projector_linear(b, "linear_2", b.hidden(), b.hidden(), true);
-  if (top.failed()) return fail(*top.fault());
-  return b.finish();
+  return add_clip(b, clip, "vision_tower.vision_model.");
 }
 
-constexpr std::string_view kTypes[] = {"llava", "llava_next"};
-constexpr std::string_view kClasses[] = {"LlavaForConditionalGeneration",
-                                         "LlavaNextForConditionalGeneration"};
+void add_llava(Builder& b, const Fields& top) {
+  const Fields vision = top.nested({"vision_config"});
+  const std::string type = top.text_or({"model_type"}, "llava");
+  const int64_t h = add_tower(b, vision);
+  // One token a patch; LLaVA-NeXT cuts large images into tiles of its own choice.
+  if (type == "llava" && vision.text_or({"model_type"}, "") != "pixtral") {
+    const int64_t side =
+        vision.small_or({"image_size"}, 336) / vision.divisor_or({"patch_size"}, 14);
+    describe_items(b, side * side, 1);
+  }
+  // The features of several layers may be laid side by side.
+  const auto layer = top.reader().find({"vision_feature_layer"});
+  int64_t features = 1;
+  if (layer && layer->value().is_array()) {
+    features = std::max<int64_t>(1, int64_t(layer->value().as_array().size()));
+  }
+  const bool bias = top.flag({"multimodal_projector_bias"}, true);
+  begin_projector(b, "multi_modal_projector.");
+  projector_linear(b, "linear_1", b.hidden(), h * features, bias);
+  projector_linear(b, "linear_2", b.hidden(), b.hidden(), bias);
+  begin_projector(b, "");
+  if (type != "llava") b.add(Role::projector, "image_newline", {b.hidden()});
+}
+
+constexpr Wrapped kFamilies[] = {
+    {.type = "llava", .tied = false, .defaults = kLlama7b, .towers = add_llava},
+    {.type = "llava_next", .tied = false, .defaults = kLlama7b, .towers = add_llava},
+    {.type = "llava_next_video", .tied = false, .defaults = kLlama7b, .towers = add_llava},
+    {.type = "llava_onevision", .language = "qwen2", .tied = false, .towers = add_llava},
+};
+
+Result<Model> build(const json::Reader& config) {
+  return build_wrapped(config, wrapped_row(kFamilies, config));
+}
+
+constexpr std::string_view kTypes[] = {"llava", "llava_next", "llava_next_video",
+                                       "llava_onevision"};
+constexpr std::string_view kClasses[] = {
+    "LlavaForConditionalGeneration", "LlavaNextForConditionalGeneration",
+    "LlavaNextVideoForConditionalGeneration", "LlavaOnevisionForConditionalGeneration"};
 
 }  // namespace
 

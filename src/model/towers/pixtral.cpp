@@ -1,11 +1,13 @@
 // Source: transformers models/pixtral/modeling_pixtral.py, models/mistral3/modeling_mistral3.py.
 #include "model/towers/pixtral.h"
 
+#include <utility>
+
 #include "model/towers/tower.h"
 
 namespace vramwise::model {
 
-void add_pixtral(Builder& b, const Fields& top, const Fields& vision) {
+int64_t add_pixtral_tower(Builder& b, const Fields& vision, std::string scope) {
   const int64_t h = vision.extent({"hidden_size"});
   const int64_t width = vision.extent({"intermediate_size"});
   const int64_t layers = vision.layers();
@@ -13,7 +15,7 @@ void add_pixtral(Builder& b, const Fields& top, const Fields& vision) {
   const int64_t heads = vision.small({"num_attention_heads"});
   int64_t dim = vision.small_or({"head_dim"}, 0);
   if (dim == 0) dim = vision.divide(h, "vision hidden_size", heads, "num_attention_heads");
-  begin_tower(b, "vision_tower.");
+  begin_tower(b, std::move(scope));
   b.add(Role::tower, "patch_conv.weight", {h, vision.small_or({"num_channels"}, 3), patch, patch});
   tower_norm(b, "ln_pre", h, false);
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
@@ -27,14 +29,23 @@ void add_pixtral(Builder& b, const Fields& top, const Fields& vision) {
     tower_norm(b, p + "attention_norm", h, false);
     tower_norm(b, p + "ffn_norm", h, false);
   }
-  begin_projector(b, "multi_modal_projector.");
+  describe_tower(b, h, width, layers);
+  return h;
+}
+
+void add_pixtral_projector(Builder& b, const Fields& top, int64_t hidden, std::string scope) {
+  begin_projector(b, std::move(scope));
   const int64_t merge = top.small_or({"spatial_merge_size"}, 2);
   const bool bias = top.flag({"multimodal_projector_bias"}, false);
-  b.weight_norm("norm", h, Role::projector);
-  projector_linear(b, "patch_merger.merging_layer", h, h * merge * merge, false);
-  projector_linear(b, "linear_1", b.hidden(), h, bias);
+  b.weight_norm("norm", hidden, Role::projector);
+  projector_linear(b, "patch_merger.merging_layer", hidden, hidden * merge * merge, false);
+  projector_linear(b, "linear_1", b.hidden(), hidden, bias);
   projector_linear(b, "linear_2", b.hidden(), b.hidden(), bias);
-  describe_tower(b, h, width, layers);
+}
+
+void add_pixtral(Builder& b, const Fields& top, const Fields& vision) {
+  const int64_t h = add_pixtral_tower(b, vision, "vision_tower.");
+  add_pixtral_projector(b, top, h, "multi_modal_projector.");
   // The largest image, 1540 x 1540 pixels in patches of 14, is 110 x 110 patches merged 2 x 2.
   describe_items(b, 3025, 4);
 }

@@ -6,6 +6,13 @@
 
 namespace vramwise::model {
 
+int64_t pixel_side(const Fields& vision, std::string_view key) {
+  const auto given = vision.reader().find(key);
+  if (!given || !given->value().is_array()) return vision.small({key});
+  const std::vector<int64_t> sides = vision.any_integers({key}, kMaxSmall);
+  return sides.empty() ? 1 : std::max<int64_t>(1, sides.front());
+}
+
 std::string block_scope(std::string_view list, int64_t index) {
   return std::string(list) + format_integer(index) + ".";
 }
