@@ -162,7 +162,12 @@ void add_bars(const Assessment& a, std::vector<Expected>& list) {
       set_range(e, sum_of(a, a.reserve, engines::Component::runtime, "CUDA graphs (estimate)"));
     }
     if (e.field == "graphs") {
-      set_range(e, sum_of(a, a.need, engines::Component::runtime, "CUDA graphs"));
+      ByteRange taken = sum_of(a, a.need, engines::Component::runtime, "CUDA graphs");
+      // Printed is a difference of free memory: what capturing gave back is taken off, and may have
+      // been twice that.
+      const double freed = double(taken.likely.count()) - e.likely;
+      taken.low -= Bytes(int64_t(2 * freed));
+      set_range(e, taken);
     }
     // What the pool holds follows the memory it gets.
     const bool follows = e.field == "pool_tokens" || e.field == "blocks" ||

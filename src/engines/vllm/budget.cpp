@@ -64,11 +64,12 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
   d.activations.high +=
       d.stage->shape.doubt_fixed + Bytes(d.stage->shape.doubt_per_token) * point.batch_tokens;
   d.non_torch = p.non_torch;
-  if (d.totals.graphs.count() > 0) {
+  if (d.totals.graph_counts.all() > 0) {
     d.graphs = percent_of(d.totals.graphs, p.graph_low_percent, 100, p.graph_high_percent);
-    d.graphs.low = std::min(d.graphs.likely, std::max(d.graphs.low, p.graph_floor));
-    d.graphs_taken = percent_of(d.totals.graphs, p.graph_taken_low_percent, p.graph_taken_percent,
+    d.graphs_taken = percent_of(d.totals.graphs_taken, p.graph_taken_low_percent, 100,
                                 p.graph_taken_high_percent);
+    if (p.warm_up_freed)
+      d.freed_by_capture = Bytes(d.stage->shape.layer_per_token) * point.batch_tokens;
   }
   if (const Calibration* measured = calibration) {
     const bool unified = device.gpu.unified_memory;

@@ -16,6 +16,9 @@ struct DeviceBudget {
   Bytes total;
   ByteRange weights, activations, non_torch, graphs;  // graphs: the estimate
   ByteRange graphs_taken;                             // what the capture will really take
+  // Kept by PyTorch since the warm-up and given back by the first capture: the printed difference
+  // of free memory is so much less.
+  Bytes freed_by_capture;
   ByteRange before_snapshot;
   ByteRange free_at_start;  // at the init snapshot
   ByteRange available;      // for the cache

@@ -183,21 +183,53 @@ int64_t chosen_positions(const model::Model& model) {
   return most;
 }
 
+// FlashInfer's attention, whose workspace is made for the first FULL graph: where it is the
+// platform's choice, and for fp8 caches where FlashAttention does not read them.
+// Source: vllm platforms/cuda.py, v1/attention/backends/flashinfer.py.
+bool attends_with_flashinfer(const Given& given, const Decided& decided, const Profile& profile,
+                             const Circumstances& now, const CacheKinds& kinds) {
+  if (!given.attention_backend.empty()) {
+    return contains(to_lower(given.attention_backend), "flashinfer");
+  }
+  if (kinds.latent || !now.nvidia || now.capability < 80) return false;
+  const bool fp8_cache = decided.cache_element == ElementSize{1, 1};
+  return profile.flashinfer_attention ||
+         (fp8_cache && now.capability >= 100 && profile.full_graphs);
+}
+
+void fill_graphs(const Given& given, const Profile& profile, const Circumstances& now,
+                 bool flashinfer, bool pooling, VllmShape& shape) {
+  const std::string mode = to_lower(given.graph_mode);
+  shape.piecewise_graphs = !now.first_engine && mode != "full_decode_only" && mode != "full";
+  shape.full_graphs = now.first_engine || (profile.full_graphs && !pooling);
+  if (mode == "piecewise") shape.full_graphs = false;
+  if (mode == "full_decode_only" || mode == "full" || mode == "full_and_piecewise") {
+    shape.full_graphs = !pooling;
+  }
+  // Its kernels take one token of a sequence in a graph; those of SM100 take drafts too.
+  const bool sm100 = now.capability >= 100 && now.capability < 120;
+  if (flashinfer && !sm100 && shape.speculative_tokens > 0 && shape.piecewise_graphs) {
+    shape.full_graphs = false;
+  }
+  if (flashinfer)
+    shape.graph_workspace = given.flashinfer_workspace.value_or(profile.flashinfer_workspace);
+}
+
 void fill_overheads(const Question& q, const Given& given, const Profile& profile,
-                    const StageRange& layers, bool sparse, VllmShape& shape) {
+                    const StageRange& layers, const CacheKinds& kinds, VllmShape& shape) {
   shape.non_torch = profile.non_torch.likely;
   shape.graphs_captured = !given.eager && q.hardware->backend != Backend::cpu;
   shape.graphs_charged =
       profile.graphs_charged && given.estimate_graphs.value_or(true) && !given.eager;
-  shape.graph_bytes =
-      (sparse ? profile.graph_sparse_layer : profile.graph_layer) * (layers.end - layers.first);
-  shape.graph_floor = profile.graph_floor;
+  const GraphSize& graph = kinds.sparse || kinds.pooled ? profile.graph_sparse_layer
+                           : kinds.latent               ? profile.graph_latent_layer
+                                                        : profile.graph_layer;
+  shape.graph_piece_bytes = graph.piece * (layers.end - layers.first);
+  shape.graph_full_bytes = graph.full * (layers.end - layers.first);
   shape.graph_sizes_step = profile.graph_sizes_step;
   shape.graph_largest = given.largest_capture.value_or(profile.graph_largest);
   shape.graph_largest_given = given.largest_capture.has_value();
   shape.speculative_tokens = given.speculation == Speculation::none ? 0 : given.speculative_tokens;
-  const std::string mode = to_lower(given.graph_mode);
-  shape.piecewise_graphs = mode != "full_decode_only" && mode != "full";
   shape.listed_sizes = int64_t(given.capture_sizes.size());
   for (const int64_t size : given.capture_sizes)
     shape.listed_largest = std::max(shape.listed_largest, size);
@@ -330,7 +362,10 @@ Result<Build> build(const Question& q, Notes& notes) {
     fill_activations(*q.model, *q.weights, b.given, b.decided, b.profile, multiprocessors,
                      stage.shape);
     if (!layout.last_stage) stage.shape.samples = false;
-    fill_overheads(q, b.given, b.profile, ranges[i], kinds.sparse || kinds.pooled, stage.shape);
+    fill_overheads(q, b.given, b.profile, ranges[i], kinds, stage.shape);
+    fill_graphs(b.given, b.profile, b.now,
+                attends_with_flashinfer(b.given, b.decided, b.profile, b.now, kinds),
+                pools(*q.model, b.given), stage.shape);
     if (q.settings.calibration) apply_measured(*q.settings.calibration, stage.shape);
     b.stages.push_back(std::move(stage));
   }

@@ -86,8 +86,8 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
   return a;
 }
 
-int64_t graph_count(const VllmShape& s, const VllmPoint& p) {
-  if (!s.graphs_captured) return 0;
+GraphCounts graph_counts(const VllmShape& s, const VllmPoint& p) {
+  if (!s.graphs_captured) return {};
   const int64_t decode = saturating_multiply(p.max_seqs, 1 + s.speculative_tokens);
   int64_t sizes = s.listed_sizes;
   int64_t full = s.listed_sizes;
@@ -96,7 +96,7 @@ int64_t graph_count(const VllmShape& s, const VllmPoint& p) {
     sizes = sizes_up_to(largest, s.graph_sizes_step);
     full = sizes_up_to(std::min(largest, decode), s.graph_sizes_step);
   }
-  return full + (s.piecewise_graphs ? sizes : 0);
+  return {s.piecewise_graphs ? sizes : 0, s.full_graphs ? full : 0};
 }
 
 int64_t pages_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
@@ -166,10 +166,12 @@ VllmTotals evaluate(const VllmShape& s, const VllmPoint& p) {
   r.weights = s.weights + s.weights_per_batch_token * p.batch_tokens;
   r.activations = activations(s, p);
   r.non_torch = s.non_torch;
-  r.graph_count = graph_count(s, p);
-  if (r.graph_count > 0) {
-    r.graphs = std::max(s.graph_floor, s.graph_bytes * r.graph_count) + s.graph_shift;
-    r.graphs = std::max(r.graphs, Bytes());
+  r.graph_counts = graph_counts(s, p);
+  if (r.graph_counts.all() > 0) {
+    r.graphs_taken =
+        s.graph_piece_bytes * r.graph_counts.piecewise + s.graph_full_bytes * r.graph_counts.full;
+    const Bytes workspace = r.graph_counts.full > 0 ? s.graph_workspace : Bytes();
+    r.graphs = std::max(r.graphs_taken + workspace + s.graph_shift, Bytes());
   }
   r.available = r.requested - r.weights - r.activations.peak - r.non_torch;
   if (s.graphs_charged) r.available -= r.graphs;

@@ -75,12 +75,13 @@ struct VllmShape {
 
   // Outside of torch, and graphs
   Bytes non_torch;
-  Bytes graph_bytes;  // estimate per graph (all layers)
-  Bytes graph_floor;
-  Bytes graph_shift;  // measured less planned
+  Bytes graph_piece_bytes;  // one PIECEWISE size: a graph for each layer
+  Bytes graph_full_bytes;   // one FULL size: a graph of all layers
+  Bytes graph_workspace;    // of the attention kernels, in the estimate where FULL ones are made
+  Bytes graph_shift;        // of the estimate: measured less planned
   bool graphs_charged = false;
   bool graphs_captured = true;
-  bool piecewise_graphs = true;  // beside the FULL ones
+  bool piecewise_graphs = true, full_graphs = true;
   int64_t graph_sizes_step = 16;
   int64_t graph_largest = 512;
   bool graph_largest_given = false;  // asked for: not bounded by the sequences
@@ -112,13 +113,20 @@ struct VllmActivations {
   Bytes peak;
 };
 
+// Captured sizes by kind.
+struct GraphCounts {
+  int64_t piecewise = 0, full = 0;
+  int64_t all() const { return piecewise + full; }
+};
+
 struct VllmTotals {
   Bytes requested;  // share x total
   Bytes weights;
   VllmActivations activations;
   Bytes non_torch;
-  Bytes graphs;  // estimate, whether charged or not
-  int64_t graph_count = 0;
+  Bytes graphs;        // estimate, whether charged or not
+  Bytes graphs_taken;  // what capturing them takes
+  GraphCounts graph_counts;
   Bytes available;  // for the cache; may be negative
   int64_t blocks = 0;
   int64_t pages_per_request = 0;  // at max_model_len
@@ -128,8 +136,7 @@ struct VllmTotals {
 
 Bytes requested_bytes(Bytes total, double utilisation);
 VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
-// Number of graphs captured and the bytes vLLM estimates for them.
-int64_t graph_count(const VllmShape& shape, const VllmPoint& point);
+GraphCounts graph_counts(const VllmShape& shape, const VllmPoint& point);
 // Pages of all groups that one request of `tokens` tokens takes.
 int64_t pages_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
 // Bytes of a block in the start-up check, and what the check asks for such a request.

@@ -23,7 +23,8 @@ class Rows {
   void activations(Ledger& ledger) const;
   void runtime(Ledger& ledger) const;
   void pool(Ledger& ledger, int64_t blocks, Bytes block, std::string_view item) const;
-  void graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item) const;
+  void graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item,
+              Bytes workspace = {}) const;
 
  private:
   LedgerRow row(Component component, std::string_view item, ByteRange bytes, Basis basis) const {
@@ -167,13 +168,22 @@ void Rows::runtime(Ledger& ledger) const {
   ledger.add(std::move(outside));
 }
 
-void Rows::graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item) const {
+void Rows::graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item,
+                  Bytes workspace) const {
   LedgerRow r =
       row(Component::runtime, item, bytes, measured_.graphs ? Basis::measured : Basis::modelled);
   r.source = kWorker;
-  r.formula = {"graphs x bytes_per_graph",
-               {{"graphs", double(d_.totals.graph_count)},
-                {"bytes_per_graph", double(d_.stage->shape.graph_bytes.count())}}};
+  const VllmShape& shape = d_.stage->shape;
+  const GraphCounts& sizes = d_.totals.graph_counts;
+  r.formula = {"piecewise x bytes_a_piecewise + full x bytes_a_full",
+               {{"piecewise", double(sizes.piecewise)},
+                {"bytes_a_piecewise", double(shape.graph_piece_bytes.count())},
+                {"full", double(sizes.full)},
+                {"bytes_a_full", double(shape.graph_full_bytes.count())}}};
+  if (workspace.count() > 0) {
+    r.formula.words = "piecewise x bytes_a_piecewise + full x bytes_a_full + workspace";
+    r.formula.operands.push_back({"workspace", double(workspace.count())});
+  }
   ledger.add(std::move(r));
 }
 
@@ -202,7 +212,11 @@ void fill_ledgers(const Question& question, const Build& build, const Budget& bu
     rows.pool(out.reserve, budget.blocks, block, "cache pool");
     rows.activations(out.reserve);
     rows.runtime(out.reserve);
-    if (charged) rows.graphs(out.reserve, d.graphs, "CUDA graphs (estimate)");
+    if (charged) {
+      const bool full = d.totals.graph_counts.full > 0;
+      rows.graphs(out.reserve, d.graphs, "CUDA graphs (estimate)",
+                  full ? d.stage->shape.graph_workspace : Bytes());
+    }
 
     const int64_t pages = pages_of(d.stage->shape, demand.tokens, build.decided.batch_tokens);
     rows.weights(out.need);

@@ -170,7 +170,7 @@ void Finder::cache_type() {
 }
 
 void Finder::eager() {
-  if (b_.given.eager || budget_.full().totals.graph_count == 0) return;
+  if (b_.given.eager || budget_.full().totals.graph_counts.all() == 0) return;
   LeverCandidate& c = add("enforce_eager", kEager, "run without CUDA graphs", "--enforce-eager",
                           "slower decoding, most at small batches");
   c.options = {{"enforce_eager", json::Value(true)}};

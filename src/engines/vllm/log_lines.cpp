@@ -48,9 +48,9 @@ std::vector<LogLine> log_lines(const Build& b, const Budget& budget) {
         {"Maximum concurrency for " + std::to_string(budget.max_model_len) + " tokens per request",
          double(budget.blocks) / double(pages), "x"});
   }
-  if (d.totals.graph_count > 0) {
-    lines.push_back(
-        {"Graph capturing finished, took", double(d.graphs_taken.likely.count()), "bytes"});
+  if (d.totals.graph_counts.all() > 0) {
+    const Bytes printed = d.graphs_taken.likely - d.freed_by_capture;
+    lines.push_back({"Graph capturing finished, took", double(printed.count()), "bytes"});
   }
   return lines;
 }

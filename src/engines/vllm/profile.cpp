@@ -65,18 +65,28 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   p.expert_percent = facts.integer("expert_percent");
 }
 
+GraphSize graph_size(Facts& facts, const json::Value& row, const std::string& kind) {
+  return {KiB(facts.integer(row, kind + "piece")), KiB(facts.integer(row, kind + "full"))};
+}
+
 void read_overheads(Facts& facts, const Circumstances& now, Profile& p) {
   p.non_torch = facts.mib(facts.row("non_torch", now));
   p.before_snapshot = facts.mib(facts.row("before_snapshot", now));
-  p.graph_layer = KiB(facts.integer("graph_layer_kib"));
-  p.graph_sparse_layer = KiB(facts.integer("graph_sparse_layer_kib"));
+  const json::Value& layer = facts.row("graph_layer", now);
+  p.graph_layer = graph_size(facts, layer, "");
+  p.graph_latent_layer = graph_size(facts, layer, "latent_");
+  p.graph_sparse_layer = graph_size(facts, layer, "sparse_");
   const json::Value& bars = facts.row("graph_bars", now);
   p.graph_low_percent = facts.integer(bars, "low_percent");
   p.graph_high_percent = facts.integer(bars, "high_percent");
-  p.graph_floor = MiB(facts.integer(bars, "floor"));
   p.graph_taken_low_percent = facts.integer(bars, "taken_low_percent");
-  p.graph_taken_percent = facts.integer(bars, "taken_percent");
+  p.graph_over_estimate_percent = facts.integer(bars, "over_estimate_percent");
+  p.old_drivers = bars.find("old_drivers") != nullptr;
   p.graph_taken_high_percent = facts.integer(bars, "taken_high_percent");
+  p.full_graphs = facts.flag("full_graphs");
+  p.flashinfer_attention = facts.integer(facts.row("flashinfer_attention", now), "value") != 0;
+  p.flashinfer_workspace = MiB(facts.integer("flashinfer_workspace"));
+  p.warm_up_freed = facts.integer(facts.row("warm_up_freed", now), "value") != 0;
   p.graph_sizes_step = facts.integer("graph_sizes_step");
   p.graph_largest = facts.integer("graph_largest");
 }

@@ -14,6 +14,11 @@ namespace vramwise::engines::vllm {
 // How DeepSeek-V4's pages of several sizes lie in a block of the pool (kv_groups.cpp).
 enum class PackedBlocks { tuples, slots, overlaid };
 
+// A captured size, per layer: as one graph a layer, and as a part of one graph of all layers.
+struct GraphSize {
+  Bytes piece, full;
+};
+
 struct Profile {
   Version version;
 
@@ -72,11 +77,16 @@ struct Profile {
 
   // Outside of torch, and graphs
   ByteRange non_torch;
-  ByteRange before_snapshot;              // context, communication: charged to nothing
-  Bytes graph_layer, graph_sparse_layer;  // estimate per layer and graph
-  int64_t graph_low_percent = 0, graph_high_percent = 0;
-  Bytes graph_floor;
-  int64_t graph_taken_low_percent = 0, graph_taken_percent = 0, graph_taken_high_percent = 0;
+  ByteRange before_snapshot;  // context, communication: charged to nothing
+  GraphSize graph_layer, graph_latent_layer, graph_sparse_layer;  // per layer and captured size
+  int64_t graph_low_percent = 0, graph_high_percent = 0;          // of the estimate
+  int64_t graph_taken_low_percent = 0, graph_taken_high_percent = 0;
+  int64_t graph_over_estimate_percent = 0;  // the most that capturing takes of the estimate
+  bool old_drivers = false;                 // runs with drivers whose graphs take more
+  bool full_graphs = false;                 // decode batches are captured whole, beside the pieces
+  bool flashinfer_attention = false;        // the platform's choice for caches in 16 bits
+  Bytes flashinfer_workspace;
+  bool warm_up_freed = false;    // the first capture gives back what the warm-up left cached
   int64_t graph_sizes_step = 0;  // step of capture sizes from 256 on
   int64_t graph_largest = 0;     // default bound of the largest captured batch
 

@@ -295,6 +295,10 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
     if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
     if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
     if (name == "VLLM_USE_FLASHINFER_SAMPLER") g.flashinfer_sampler = is_on(value);
+    if (name == "VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE") {
+      const auto bytes = parse_integer(trim(value));
+      if (bytes && *bytes >= 0) g.flashinfer_workspace = Bytes(*bytes);
+    }
     if (name == "VLLM_USE_V2_MODEL_RUNNER") g.second_runner = is_on(value);
     if (name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF") {
       g.expandable_segments = contains(to_lower(value), "expandable_segments:true");

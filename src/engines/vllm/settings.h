@@ -66,8 +66,9 @@ struct Given {
   std::optional<bool> estimate_graphs;
   std::optional<bool> second_runner;  // VLLM_USE_V2_MODEL_RUNNER
   bool flashinfer_sampler = false;
-  bool expandable_segments = false;  // of PyTorch's allocator: blocks are cut to 512 bytes
-  bool allow_long = false;           // VLLM_ALLOW_LONG_MAX_MODEL_LEN
+  std::optional<Bytes> flashinfer_workspace;  // VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE
+  bool expandable_segments = false;           // of PyTorch's allocator: blocks are cut to 512 bytes
+  bool allow_long = false;                    // VLLM_ALLOW_LONG_MAX_MODEL_LEN
   bool grouped_chunks = false;
   bool marlin = false;
   bool deep_gemm_experts = false;

@@ -292,7 +292,7 @@ void Checks::fixed_cache(const DeviceBudget& d) {
 // Graphs are captured after the cache has taken its budget; what the budget did not count has to
 // find room outside of it.
 void Checks::capture(const DeviceBudget& d) {
-  if (d.totals.graph_count == 0 || b_.given.cache_bytes || repeats(d)) return;
+  if (d.totals.graph_counts.all() == 0 || b_.given.cache_bytes || repeats(d)) return;
   Requirement r;
   r.kind = Requirement::Kind::out_of_memory;
   r.device = d.device;
@@ -302,9 +302,17 @@ void Checks::capture(const DeviceBudget& d) {
   r.available = {d.free_at_start.low - d.totals.requested,
                  d.free_at_start.likely - d.totals.requested,
                  d.free_at_start.high - d.totals.requested};
-  if (d.stage->shape.graphs_charged) r.available += d.graphs;
-  r.engine_error = "torch.OutOfMemoryError: CUDA out of memory.";
   r.explanation = "CUDA graphs are captured outside of the budget and have to fit beside it";
+  if (d.stage->shape.graphs_charged) {
+    // Estimate and truth are large and small together: what counts is by how much one passes the
+    // other.
+    r.available += ByteRange::exactly(d.graphs.likely);
+    const Bytes most = d.graphs.likely * b_.profile.graph_over_estimate_percent / 100;
+    r.needed.high = std::max(r.needed.likely, std::min(r.needed.high, most));
+  } else if (b_.profile.old_drivers) {
+    r.explanation += "; with a driver before CUDA 12.4 they take three to four times as much";
+  }
+  r.engine_error = "torch.OutOfMemoryError: CUDA out of memory.";
   out_.push_back(std::move(r));
 }
 

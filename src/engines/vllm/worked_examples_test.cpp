@@ -30,8 +30,8 @@ Build built(const Asked& asked) {
 VllmTotals totals(const Build& b, Bytes total, int64_t non_torch, int64_t graphs) {
   VllmShape shape = b.stages.front().shape;
   shape.non_torch = Bytes(non_torch);
-  shape.graph_bytes = Bytes();
-  shape.graph_floor = Bytes(graphs);
+  shape.graph_piece_bytes = shape.graph_full_bytes = Bytes();
+  shape.graph_workspace = Bytes(graphs);
   return evaluate(shape, point_of(b, total));
 }
 
