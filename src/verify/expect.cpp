@@ -144,6 +144,24 @@ ByteRange sum_of(const Assessment& a, const engines::Ledger& ledger, engines::Co
   return sum;
 }
 
+// From 0.24 on vLLM prints weights and memory outside of torch as one sum, "consumed". Workspaces
+// that stay were seen in it (Triton experts, LukeJYK/AutoScientists) and in the peak (Marlin): the
+// bars of both lines hold either. Source: vllm v1/worker/gpu_worker.py.
+void share_what_stays(const plan::Plan& plan, std::vector<Expected>& list) {
+  const engines::Version& v = plan.resolved.settings.version;
+  if (plan.resolved.engine->name() != "vllm") return;
+  if (v.given && !v.unnumbered && v.major == 0 && v.minor < 24) return;
+  const Assessment& a = plan.assessment;
+  Bytes stays;
+  for (const std::string_view item : {"expert workspace", "indexer buffers"}) {
+    stays += sum_of(a, a.reserve, engines::Component::activations, item).likely;
+  }
+  for (Expected& e : list) {
+    if (e.field == "activation") e.low -= double(stays.count());
+    if (e.field == "non_torch") e.high += double(stays.count());
+  }
+}
+
 // Bars come from the ledger and the cache's range.
 void add_bars(const Assessment& a, std::vector<Expected>& list) {
   const int64_t available = a.kv.available.likely.count();
@@ -253,6 +271,7 @@ std::vector<Expected> expectations(const plan::Plan& plan) {
     list.push_back(std::move(e));
   }
   add_bars(a, list);
+  share_what_stays(plan, list);
   return list;
 }
 

@@ -263,11 +263,16 @@ class Attributor {
     const bool torch = find(out_.rows, "activation") == nullptr;
     const Component c = torch ? Component::activations : Component::non_torch;
     const bool both = torch && find(out_.rows, "non_torch") == nullptr;
-    add(c, -left, !cache->within_bar,
+    std::string text =
         (both
              ? std::string("activations and memory outside of torch, which this log does not print")
              : std::string(words_of(c)) + ", which this log does not print") +
-            ": " + signed_gib(-left) + " against the plan");
+        ": " + signed_gib(-left) + " against the plan";
+    // Free memory before and after is what vLLM measures (v1/worker/gpu_worker.py).
+    if (both && left < -slack && !cache->within_bar && log_.config.engine == "vllm") {
+      text += "; what another process took of the card while this one started is in it";
+    }
+    add(c, -left, !cache->within_bar, std::move(text));
   }
 
   void others() {

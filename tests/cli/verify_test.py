@@ -63,6 +63,20 @@ class Doors(unittest.TestCase):
         options = found["verify"]["request"]["engine"]["options"]
         self.assertEqual((options["num_ctx"], options["num_parallel"], options["num_batch"]), (8192, 1, 1024))
 
+    def test_memory_that_nothing_printed_may_be_another_process(self):
+        # Of a shared card (WaroonRagwongsiri/SuperAi-SS6-Level2-Hack4 llm.log); what vLLM measures is free memory.
+        log = ("INFO [utils.py:1] vLLM API server version 0.22.0\n"
+               "INFO [utils.py:278] non-default args: {'model': 'Qwen/Qwen3-8B', 'max_model_len': 8192, "
+               "'gpu_memory_utilization': 0.6, 'max_num_seqs': 2}\n"
+               "INFO [model_runner.py:295] Model loading took 15.27 GiB and 5.1 seconds\n"
+               "INFO [gpu_worker.py:466] Available KV cache memory: 37.81 GiB\n")
+        _, found = answer("verify", "-", "--gpu", "rtx-pro-6000-ws", text=log)
+        texts = [a["text"] for a in found["verify"]["attribution"] if a["beyond_bar"]]
+        self.assertTrue(any("another process" in t for t in texts), texts)
+        more = log.replace("37.81", "42.81")
+        _, found = answer("verify", "-", "--gpu", "rtx-pro-6000-ws", text=more)
+        self.assertFalse(any("another process" in a["text"] for a in found["verify"]["attribution"]))
+
     def test_file_pipe_and_request_agree(self):
         with open(self.LOG, encoding="utf-8") as file:
             text = file.read()

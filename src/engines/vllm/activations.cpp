@@ -181,7 +181,8 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
   shape.samples = !pools(model, given) && (profile.sampler_when_chunked || !decided.chunked);
   shape.sampler_per_sequence = profile.sampler_bytes * model.vocab_size + 2 * hidden * d;
   shape.sampler_per_token = hidden * d;
-  shape.sampler_fixed = profile.sampler_buffer_bytes * multiprocessors * model.vocab_size;
+  shape.sampler_buffer_row = profile.sampler_buffer_bytes * model.vocab_size;
+  shape.sampler_buffer_rows = profile.sampler_buffer_bytes > 0 ? multiprocessors : 0;
 
   // Residual, hidden states and the output live together (late V0 keeps one more); the widest of
   // MLP (gate, up, product) and attention (q, k, v, rotated copies, output) beside them.

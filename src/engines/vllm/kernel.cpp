@@ -50,6 +50,12 @@ int64_t profiled_items(const VllmShape& s, const VllmPoint& p) {
   return std::max<int64_t>(1, std::min(p.batch_tokens / s.item_tokens, brought));
 }
 
+Bytes sampler_buffer(const VllmShape& s, int64_t sequences) {
+  int64_t rows = 1;
+  while (rows < sequences && rows < s.sampler_buffer_rows) rows *= 2;
+  return Bytes(s.sampler_buffer_row) * std::min(rows, s.sampler_buffer_rows);
+}
+
 VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
   const int64_t t = p.batch_tokens;
   const int64_t n = std::min(p.max_seqs, t);
@@ -62,7 +68,7 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
   }
   if (s.samples) {
     a.sampler =
-        Bytes(s.sampler_per_sequence) * n + Bytes(s.sampler_per_token) * t + Bytes(s.sampler_fixed);
+        Bytes(s.sampler_per_sequence) * n + Bytes(s.sampler_per_token) * t + sampler_buffer(s, n);
   }
   a.layer = Bytes(s.layer_per_token + s.expert_layer_per_token) * t;
   if (s.latent_row_bytes > 0) {

@@ -64,7 +64,7 @@ struct VllmShape {
   int64_t stays_per_length = 0;  // sparse indexer's gather buffers, bytes per token of m
   int64_t sampler_per_sequence = 0;
   int64_t sampler_per_token = 0;
-  int64_t sampler_fixed = 0;
+  int64_t sampler_buffer_row = 0, sampler_buffer_rows = 0;  // scratch of top-k, at most so many
   bool samples = true;
   int64_t layer_per_token = 0;
   int64_t expert_layer_per_token = 0;  // rows that stay beside the workspaces (Marlin)
@@ -135,6 +135,9 @@ struct VllmTotals {
 };
 
 Bytes requested_bytes(Bytes total, double utilisation);
+// The scratch rows of top-k and top-p: a power of two that holds the sequences, at most one for a
+// multiprocessor. Source: vllm v1/sample/ops/topk_topp_triton.py.
+Bytes sampler_buffer(const VllmShape& shape, int64_t sequences);
 VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
 GraphCounts graph_counts(const VllmShape& shape, const VllmPoint& point);
 // Pages of all groups that one request of `tokens` tokens takes.

@@ -143,12 +143,12 @@ void Rows::activations(Ledger& ledger) const {
          {{"batch_tokens", t}, {"bytes_per_token", double(s.layer_per_token)}}});
   } else if (a.sampler >= a.encoder) {
     add("sampler warm-up", a.sampler,
-        {"sequences x bytes_per_sequence + batch_tokens x bytes_per_token + fixed",
+        {"sequences x bytes_per_sequence + batch_tokens x bytes_per_token + scratch",
          {{"sequences", n},
           {"bytes_per_sequence", double(s.sampler_per_sequence)},
           {"batch_tokens", t},
           {"bytes_per_token", double(s.sampler_per_token)},
-          {"fixed", double(s.sampler_fixed)}}});
+          {"scratch", double(sampler_buffer(s, int64_t(n)).count())}}});
   } else {
     add("vision encoder", a.encoder,
         {"items x patches x (2 ffn_size / tensor_parallel + 4 hidden_size) x element", {}});

@@ -64,7 +64,7 @@ struct Profile {
   // Activations
   int64_t sampler_bytes = 0;         // per sequence and vocabulary entry
   int64_t sampler_low_bytes = 0;     // where another kernel may be installed
-  int64_t sampler_buffer_bytes = 0;  // per multiprocessor and vocabulary entry
+  int64_t sampler_buffer_bytes = 0;  // per scratch row and vocabulary entry
   bool sampler_when_chunked = true;
   int64_t items_per_prompt = 0;  // of one modality, where limit_mm_per_prompt is not given
   Bytes cublas_workspace;
