@@ -27,8 +27,10 @@ struct Setup {
   ElementSize element;
   std::string cache_dtype;
   bool length_from_workload = false;
-  bool mtp = false;      // the model's own prediction layer drafts
-  bool drafter = false;  // a separate model or head does
+  bool mtp = false;            // the model's own prediction layer drafts
+  int64_t mtp_copies = 1;      // vanilla MTP loads the layer once a drafted token
+  bool drafts_counted = true;  // the estimate of the cache allows for drafting layers
+  bool drafter = false;        // a separate model or head does
   HeadKind drafter_head = HeadKind::none;
 
   ByteRange overhead;              // above the weights at the profiled peak, less the trial cache
