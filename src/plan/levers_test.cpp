@@ -105,6 +105,18 @@ TEST(Levers, ARefusalIsNotAnsweredWithMemory) {
   }
 }
 
+// A length beyond what the model reads: the one it reads, not more memory.
+TEST(Levers, ALengthThatTheModelDoesNotReadIsCutToTheOneItReads) {
+  const Plan plan = planned(
+      R"({"model":{"ref":"Qwen/Qwen3-8B"},"hardware":{"gpu":"h200-sxm"},
+          "engine":{"name":"vllm","options":{"max_model_len":65536}}})");
+  ASSERT_EQ(plan.verdict.outcome, Outcome::refuses_to_start);
+  ASSERT_FALSE(plan.levers.empty());
+  EXPECT_EQ(plan.levers.front().ids, std::vector<std::string>{"max_model_len"});
+  EXPECT_NE(plan.levers.front().option.find("--max-model-len 40960"), std::string::npos);
+  EXPECT_EQ(plan.levers.front().after.outcome, Outcome::fits);
+}
+
 // Without a card at all the answer is one, too.
 TEST(Levers, AMachineWithoutCardsIsToldWhichOneItNeeds) {
   const Plan plan = planned(

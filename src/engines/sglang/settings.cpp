@@ -173,7 +173,11 @@ Result<bool> read_limits(const Options& o, const Question& q, Setup& s) {
   const std::string method = to_lower(algorithm.value_or(""));
   const std::string name = drafter.value_or("");
   if ((method.empty() && !q.draft.given()) || method == "none" || method == "ngram") return true;
-  s.draft_tokens = draft.value_or(4);
+  TRY_ASSIGN(const auto steps, o.integer("speculative_num_steps", 1, 4096));
+  TRY_ASSIGN(const auto branches, o.integer("speculative_eagle_topk", 1, 4096));
+  // A chain is checked with the token before it: sglang server_args.py.
+  const bool chain = steps && branches.value_or(1) == 1;
+  s.draft_tokens = draft.value_or(chain ? *steps + 1 : 4);
   // EAGLE without a drafter of its own is the name for the model's prediction layers.
   const bool names_own = name.empty() || name == q.model->id || contains(to_lower(name), "nextn");
   const bool own_layers = !q.model->mtp_layers.empty() && names_own && !q.draft.given();

@@ -72,6 +72,10 @@ TEST(SglangPools, RequestTable) {
   EXPECT_EQ(table(R"({"max_running_requests":100,"context_length":1000,
                       "speculative_algorithm":"EAGLE3","speculative_num_draft_tokens":6})"),
             101 * 1010 * 4);
+  // A chain of steps is checked with the token before it.
+  EXPECT_EQ(table(R"({"max_running_requests":100,"context_length":1000,
+                      "speculative_algorithm":"EAGLE3","speculative_num_steps":2})"),
+            101 * 1007 * 4);
   EXPECT_EQ(table(R"({"max_running_requests":16,"context_length":1000,
                       "disaggregation_mode":"decode"})"),
             49 * 1004 * 4);

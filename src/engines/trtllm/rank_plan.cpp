@@ -111,6 +111,8 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   rules.mtp_vocabulary = false;  // the module is handed the model's own: DeepseekV3MTP.forward
   r.parts = rank_weights(*q.model, *q.weights, layout, rules);
   keep_whole(q, s, r.parts);
+  // TensorRT-LLM modeling_deepseekv3.py: use_mtp_vanilla repeats the checkpoint's layer.
+  r.parts.bytes[size_t(WeightItem::mtp)] = r.parts.of(WeightItem::mtp) * s.mtp_copies;
   r.parts.bytes[size_t(WeightItem::absorbed)] +=
       absorbed_copies(q, s, layout, device, rules.mtp_layers);
   CacheRules caches;
@@ -143,9 +145,13 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
     if (c.kind == LayerCache::Kind::state) {
       r.states += Bytes(c.state_bytes) * s.max_batch;
     } else if (c.kind != LayerCache::Kind::cross) {
-      r.per_token += Bytes(c.token_bytes / c.tokens_per_entry);
+      const bool drafts = c.layer >= int64_t(q.model->layers.size());
+      const Bytes bytes(c.token_bytes / c.tokens_per_entry);
+      r.per_token += bytes * (drafts ? s.mtp_copies : 1);
+      if (!drafts) r.estimated_per_token += bytes;
     }
   }
+  if (s.drafts_counted || r.estimated_per_token.count() == 0) r.estimated_per_token = r.per_token;
   const int64_t blocks = std::max(ceil_div(s.max_seq + 1, s.block_tokens),
                                   s.batch_sizes_trial ? s.max_batch : int64_t{0});
   r.trial = r.per_token * (blocks * s.block_tokens);
@@ -168,7 +174,7 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   const auto tokens = [&](Bytes cache) -> int64_t {
     if (cache.count() <= 0 || r.per_token.count() == 0) return 0;
     if (s.max_bytes) cache = std::min(cache, *s.max_bytes);
-    int64_t n = cache / r.per_token;
+    int64_t n = cache / r.estimated_per_token;
     if (s.max_tokens) n = std::min(n, *s.max_tokens);
     return n / s.block_tokens * s.block_tokens;
   };

@@ -19,6 +19,7 @@ struct RankPlan {
   ByteRange overhead;  // above the weights at the profiled peak
   bool weights_measured = false, overhead_measured = false;
   Bytes per_token, trial, states;
+  Bytes estimated_per_token;  // what the cache is divided by: before 1.3 without drafting layers
   int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
 };
 

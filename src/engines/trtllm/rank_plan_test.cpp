@@ -99,6 +99,31 @@ TEST(TrtllmWeights, LatentAttentionKeepsCopies) {
   EXPECT_EQ(copies("b200"), 61 * (kHalf + 2 * 2 * kHalf));
 }
 
+// 1.2.0.post3 with MTP divided by the 61 layers of the trunk (68.37 GiB, max_tokens 2,089,283:
+// zufayu/ClaudeSkillsE2EPerf, b200_dsr_fp8_mtp3_ep1_tp8_post3) while the pool holds 62; vanilla MTP
+// repeats the layer's weights and cache.
+TEST(TrtllmWorkedExamples, DraftingLayersInTheEstimate) {
+  const auto planned = [](std::string_view version, std::string_view vanilla) {
+    const std::string options =
+        R"({"tensor_parallel_size":8,"kv_cache_dtype":"fp8","speculative_config":)"
+        R"({"decoding_type":"MTP","num_nextn_predict_layers":3,"use_mtp_vanilla":)" +
+        std::string(vanilla) + "}}";
+    const testing::Asked asked = testing::ask(
+        {.config = testing::kDeepSeekV3, .count = 8, .version = version, .options = options});
+    Notes notes;
+    const auto setup = read_setup(asked.question(), notes);
+    EXPECT_TRUE(setup);
+    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
+  };
+  constexpr int64_t kLayer = 576;
+  EXPECT_EQ(planned("1.2", "false").estimated_per_token.count(), 61 * kLayer);
+  EXPECT_EQ(planned("1.2", "false").per_token.count(), 62 * kLayer);
+  EXPECT_EQ(planned("1.3", "false").estimated_per_token.count(), 62 * kLayer);
+  EXPECT_EQ(planned("1.3", "true").per_token.count(), 64 * kLayer);
+  EXPECT_EQ(planned("1.3", "true").parts.of(WeightItem::mtp),
+            planned("1.3", "false").parts.of(WeightItem::mtp) * 3);
+}
+
 // With attention data parallelism every rank holds embedding, head, dense layers and shared experts
 // in full; the prediction module brings no embedding of its own.
 TEST(TrtllmWeights, DataParallelAttentionKeepsTheRestWhole) {

@@ -158,6 +158,11 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
     s.element = {dtype_bytes(s.plain), 1};
   }
   read_drafting(q, s);
+  TRY_ASSIGN(const auto vanilla, o.boolean("speculative_config.use_mtp_vanilla"));
+  TRY_ASSIGN(const auto drafted,
+             o.integer("speculative_config.num_nextn_predict_layers", 1, 1 << 10));
+  if (vanilla.value_or(false)) s.mtp_copies = drafted.value_or(1);
+  s.drafts_counted = facts.flag("drafts_counted");
 
   s.overhead = facts.mib(facts.row("above_weights", now));
   s.batch_sizes_trial = facts.flag("batch_sizes_trial");

@@ -28,9 +28,11 @@ struct Setup {
   std::string cache_dtype;
   bool length_from_workload = false;
   bool length_given = false;
-  bool allow_long = false;  // requests beyond what the model reads
-  bool mtp = false;         // the model's own prediction layer drafts
-  bool drafter = false;     // a separate model or head does
+  bool allow_long = false;     // requests beyond what the model reads
+  bool mtp = false;            // the model's own prediction layer drafts
+  int64_t mtp_copies = 1;      // vanilla MTP loads the layer once a drafted token
+  bool drafts_counted = true;  // the estimate of the cache allows for drafting layers
+  bool drafter = false;        // a separate model or head does
   HeadKind drafter_head = HeadKind::none;
 
   ByteRange overhead;              // above the weights at the profiled peak, less the trial cache

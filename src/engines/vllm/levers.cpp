@@ -188,6 +188,10 @@ void Finder::length() {
     fits = longest_request_in_blocks(shape, std::max<int64_t>(0, budget_.blocks_low - 1), requests,
                                      b_.decided.max_model_len, b_.decided.batch_tokens);
   }
+  // Beyond what the model reads the server refuses, whatever fits.
+  const int64_t reads = q_.model->max_positions;
+  if (reads > 0 && !b_.given.allow_long && b_.decided.max_model_len > reads)
+    fits = std::min(fits, reads);
   // A round length that people would write.
   for (const int64_t step : {int64_t{4096}, int64_t{1024}, int64_t{256}}) {
     if (fits >= 4 * step) {
