@@ -3,7 +3,7 @@ import './styles/index.css';
 import { render } from 'preact';
 import { App } from './app';
 import { block } from './core/bytes';
-import { askText, giveCore, start } from './core/client';
+import { askText, giveCore, giveWorker, start } from './core/client';
 import { openLink, setTheme } from './state/actions';
 import { loadIndex } from './state/catalog';
 import { listenToKeys } from './state/keys';
@@ -23,19 +23,21 @@ const read = () => new Promise<void>((resolve) => {
 
 async function main(): Promise<void> {
   performance.mark('vramwise:script');
-  // The core stands behind this script: the form is drawn before the browser has read it, with the answer that the
-  // build made of the first example. A worker starts meanwhile, unpacks and compiles it.
-  start(`${block('unpack-text')}\n${block('worker-text')}`);
-  const core = read().then(() => giveCore(block('core-data')));
   set({ theme: (document.documentElement.dataset.choice as 'system' | 'light' | 'dark') ?? 'system' });
+  giveWorker(`${block('unpack-text')}\n${block('worker-text')}`);
   loadIndex(block('index-data'));
   const first = PRESETS[0]!.request;
   if (location.hash === '#empty') set({ request: undefined });
-  else if (!(await openLink(location.hash))) change(first);
+  // The build asked the core about the first example: its answer is drawn with the form.
+  else if (!(await openLink(location.hash))) await change(first);
   const root = document.getElementById('app')!;
   root.textContent = '';
   render(<App />, root);
   performance.mark('vramwise:drawn');
+  // The core stands behind this script: the form is drawn before the browser has read it, with the answer that the
+  // build made of the first example. A worker starts, while that is painted, and unpacks and compiles it.
+  start();
+  const core = read().then(() => giveCore(block('core-data')));
   // For scripts and for the console: the same core, asked directly.
   Object.assign(globalThis, {
     vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get, request: () => { const { request, recording } = get(); return request && contract(request, recording?.text); } },

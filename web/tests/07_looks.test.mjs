@@ -1,27 +1,16 @@
 // Accessibility in both themes at three widths, nothing that scrolls sideways, and charts as tables.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { violations } from './support/axe.mjs';
 import { close, errors, open, requests, root, settled } from './support/browser.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 after(async () => {
   await close();
   assert.deepEqual(requests, []);
   assert.deepEqual(errors, []);
 });
-
-/** In the whole page, or in the parts that selectors name. */
-async function violations(tab, within) {
-  // Run through the debugger: the page's own policy lets no foreign script in.
-  await tab.evaluate(axe);
-  const { violations } = await tab.evaluate((within) => globalThis.axe.run(within ?? document, {
-    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  }), within);
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary?.split('\n')[1] ?? ''}`).join(' | ')}`);
-}
 
 const overflow = (tab) => tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 

@@ -54,12 +54,14 @@ function note(name, times, unit = 'ms') {
 const MARKS = [['script', 'the page is read, its script runs'], ['drawn', 'the form can be used'], ['compiled', 'the core is unpacked and compiled']];
 
 test('usable after opening', async () => {
-  const times = [], core = [], yardsticks = [], marks = MARKS.map(() => []);
+  const times = [], painted = [], core = [], yardsticks = [], marks = MARKS.map(() => []);
   for (let i = 0; i < 7; ++i) {
     const tab = await open({ ready: false });
     await tab.waitForSelector('.hero h1');
     const at = (name) => tab.evaluate((name) => performance.getEntriesByName(`vramwise:${name}`)[0].startTime, name);
     times.push(await at('verdict'));
+    await tab.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
+    painted.push(await tab.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
     await tab.waitForFunction(() => performance.getEntriesByName('vramwise:core').length > 0);
     core.push(await at('core'));
     for (const [k, [name]] of MARKS.entries()) marks[k].push(await at(name));
@@ -71,6 +73,7 @@ test('usable after opening', async () => {
   }
   note('yardstick of opening', yardsticks);
   MARKS.forEach(([, text], k) => note(`open: ${text}`, marks[k]));
+  note('open: form and verdict are painted', painted);
   // The first verdict comes with the page (the build asked the core); from the second on its own core answers.
   judge(note('open from disk to the first verdict', times), 'opening', yardsticks);
   judge(note('open from disk to the first answer of its core', core), 'opening', yardsticks);

@@ -10,10 +10,16 @@ export function useWidth<T extends HTMLElement>(least = 240) {
   useLayoutEffect(() => {
     const element = ref.current!;
     const measure = () => setWidth(Math.max(least, Math.floor(element.clientWidth)));
-    measure();
     const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
+    // With the frame, which lays the page out anyway: asked here, each chart would have it laid out once more.
+    const frame = requestAnimationFrame(() => {
+      measure();
+      observer.observe(element);
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      observer.disconnect();
+    };
   }, []);
   return [ref, width] as const;
 }

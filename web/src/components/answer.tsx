@@ -1,4 +1,5 @@
 // The answer, top to bottom: verdict, bar, parts, limits, changes, ledger, pictures, cards, log and command.
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { bars } from '../charts/bar_data';
 import { MemoryBars } from '../charts/bar';
 import { need } from '../core/pictures';
@@ -21,19 +22,41 @@ import { TrafficAnswer } from './traffic';
 import { Verification } from './verification';
 
 export function Answer() {
-  const request = use((state) => state.request);
+  const asked = use((state) => state.request !== undefined);
   const plan = use((state) => state.plan);
+  const question = use((state) => state.question);
   const error = use((state) => state.error);
   const file = use((state) => state.file);
-  const view = file ? <Loading file={file} /> : error ? <Message error={error} /> : plan && request ? <Planned plan={plan} request={request} /> : request ? <Starting /> : <Empty />;
+  const view = file ? <Loading file={file} /> : error ? <Message error={error} /> : plan && question && asked ? <Planned plan={plan} request={question} /> : asked ? <Starting /> : <Empty />;
   // A log is compared with the start that it tells of: it needs no plan of the question.
   return <main class="out" id="out" tabIndex={-1}>{view}{!file && (error || !plan) && <Verification />}</main>;
 }
 
 const READINGS: [Reading, string][] = [['need', 'Need'], ['reserve', 'Reserve'], ['peak', 'Peak']];
 
+/** Once a first verdict is in the document; tests measure how long that takes. */
+let shown = false;
+
+function useFirstShown(): void {
+  useLayoutEffect(() => {
+    if (!shown) performance.mark('vramwise:verdict');
+    shown = true;
+  }, []);
+}
+
+/** The answer as it was last painted: what stands below the first screen follows one frame later, so that the page
+ *  opens and a slider is answered with the verdict and the bar. undefined: none was painted yet. */
+function usePainted(plan: Plan, request: Request): { plan: Plan; request: Request } | undefined {
+  const [painted, setPainted] = useState<{ plan: Plan; request: Request }>();
+  useEffect(() => setPainted({ plan, request }), [plan]);
+  return painted;
+}
+
 function Planned({ plan, request }: { plan: Plan; request: Request }) {
   const chosen = use((state) => state.reading);
+  const painted = usePainted(plan, request);
+  const below = useMemo(() => painted && <Below {...painted} />, [painted]);
+  useFirstShown();
   // Engines that take what they need and no more have one reading worth showing.
   const several = plan.primary_reading === 'reserve';
   const reading = several ? chosen : 'need';
@@ -50,6 +73,14 @@ function Planned({ plan, request }: { plan: Plan; request: Request }) {
       <MemoryBars bars={bars(plan, reading)} outcome={plan.outcome} limitText={limitText(plan, reading)} label={label} />
       <Parts plan={plan} reading={reading} />
       <Limits plan={plan} request={request} />
+      {below}
+    </>
+  );
+}
+
+function Below({ plan, request }: { plan: Plan; request: Request }) {
+  return (
+    <>
       <Verification />
       <Levers plan={plan} />
       <TrafficAnswer />

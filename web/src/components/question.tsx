@@ -1,8 +1,8 @@
 // The question: model, engine, weights, card, context, users, cache type, and the engine's options.
-import { useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Request } from '../core/types';
 import { edit, nameOf } from '../state/actions';
-import { gpuShort, gpus } from '../state/catalog';
+import { gpuName, gpuShort, gpus } from '../state/catalog';
 import { ENGINES, engineForm } from '../state/engines';
 import { contextOf, countOf, optionOf, usersOf, withContext, withEngine, withHardware, withOption, withUsers, withVersion, withWeights } from '../state/request';
 import { USER_STEPS, contextPosition, contextValue, userPosition, userValue } from '../state/scales';
@@ -165,11 +165,22 @@ function Version({ request }: { request: Request }) {
 
 const COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32];
 
+/** Hundreds of cards: listed once, after the page has been painted with the chosen one. */
+function useCardList() {
+  const [painted, setPainted] = useState(false);
+  useEffect(() => setPainted(true), []);
+  return useMemo(() => painted && [...new Set(gpus.map((gpu) => gpu.group))].map((group) => (
+    <optgroup key={group} label={group}>
+      {gpus.filter((gpu) => gpu.group === group).map((gpu) => <option key={gpu.id} value={gpu.id}>{gpu.name}</option>)}
+    </optgroup>
+  )), [painted]);
+}
+
 function Cards({ request }: { request: Request }) {
   const { hardware } = request;
   const custom = hardware.gpu === undefined || hardware.total_bytes !== undefined;
   const [own, setOwn] = useState(custom);
-  const groups = [...new Set(gpus.map((gpu) => gpu.group))];
+  const list = useCardList();
   const count = countOf(request);
   const sized = custom || own;
   return (
@@ -184,12 +195,8 @@ function Cards({ request }: { request: Request }) {
             : { gpu, devices: null, total_bytes: null, used_bytes: null }));
         }}>
           {hardware.devices && <option value="devices">Unequal cards</option>}
-          {groups.map((group) => (
-            <optgroup key={group} label={group}>
-              {gpus.filter((gpu) => gpu.group === group).map((gpu) => <option key={gpu.id} value={gpu.id}>{gpu.name}</option>)}
-            </optgroup>
-          ))}
-          {hardware.gpu && !gpus.some((gpu) => gpu.id === hardware.gpu) && <option value={hardware.gpu}>{hardware.gpu}</option>}
+          {list}
+          {hardware.gpu && hardware.gpu !== 'none' && (!list || !gpus.some((gpu) => gpu.id === hardware.gpu)) && <option value={hardware.gpu}>{gpuName(hardware.gpu)}</option>}
           <optgroup label="Other"><option value="own">Own size…</option><option value="none">No GPU, CPU only</option></optgroup>
         </select>
         <select class="ctl" id="count" aria-label="How many cards" value={String(count)} disabled={hardware.gpu === 'none'}

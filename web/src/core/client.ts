@@ -38,11 +38,11 @@ const lines = new Map<Lane, Line>();
 /** How long the core itself took for the last answer of a lane, in milliseconds. */
 export const lastTook: Partial<Record<Lane, number>> = {};
 
-/** Starts the first lane, so that its worker is there when the module is. `worker`: the script of all of them. */
-export function start(worker: string): void {
-  workerText = worker;
-  line('verdict');
-}
+/** The script of all workers; before anything is asked. */
+export const giveWorker = (script: string): void => { workerText = script; };
+
+/** Starts the first lane, so that its worker is there when the module is. */
+export const start = (): void => void line('verdict');
 
 /** The packed module: the first lane unpacks and compiles it beside the page. */
 export const giveCore = (core: string): void => takePacked(core);

@@ -109,7 +109,7 @@ export function noteOf(request: Request): string {
 }
 
 export function pin(): void {
-  const { request, plan, pins } = get();
+  const { question: request, plan, pins } = get();
   if (!request || !plan) return toast('Nothing to pin yet');
   const kept = pins.length >= LETTERS.length ? pins.slice(1) : pins;
   set({ pins: [...kept, { request, plan, title: capital(nameOf(request)), note: noteOf(request) }] });

@@ -33,8 +33,8 @@ export function exportChoices(): Choice[] {
       saveFile(fileName('.json'), 'application/json', (await askText('search', planned(get().request!))) + '\n')),
     choice('csv', 'Ledger as CSV', '', () => saveFile(fileName('.csv'), 'text/csv', ledgerCsv(get().plan!))),
     choice('md', 'Report as Markdown', '', () => {
-      const { plan, request, levers } = get();
-      saveFile(fileName('.md'), 'text/markdown', report(plan!, request!, levers?.map((row) => row.lever) ?? []));
+      const { plan, question, levers } = get();
+      saveFile(fileName('.md'), 'text/markdown', report(plan!, question!, levers?.map((row) => row.lever) ?? []));
     }),
     choice('svg', 'Pictures as SVG', 'Bar, curve and map', () => saveFile(fileName('.svg'), 'image/svg+xml', picturesAsSvg())),
     choice('png', 'Pictures as PNG', '', async () => saveFile(fileName('.png'), 'image/png', await svgAsPng(picturesAsSvg()))),

@@ -57,16 +57,16 @@ let clamp = false;
 /** Takes a new question about another model; its context is cut to what the model was made for. */
 export function changeModel(request: Request): void {
   clamp = true;
-  change(request);
+  void change(request);
 }
 
-/** Takes a new question. */
-export function change(request: Request): void {
+/** Takes a new question; resolved once it is answered, or stands behind another. */
+export async function change(request: Request): Promise<void> {
   set({ request, file: undefined, asked: get().asked + 1 });
   later?.abort();
   clearTimeout(idle);
   if (inFlight) again = true;
-  else void verdict(request);
+  else await verdict(request);
 }
 
 async function verdict(request: Request): Promise<void> {
@@ -86,8 +86,7 @@ async function verdict(request: Request): Promise<void> {
     const planning = ask<Plan>('verdict', planQuestion(request));
     const inspecting = known ? undefined : (inspected ?? inspect());
     const plan = await planning;
-    set(plan.error ? { error: plan.error, plan: undefined, ready: true, answers } : { plan, error: undefined, ready: true, answers });
-    if (!plan.error) performance.mark('vramwise:verdict');
+    set(plan.error ? { error: plan.error, plan: undefined, ready: true, answers } : { plan, question: request, error: undefined, ready: true, answers });
     if (inspecting) {
       const facts = await inspecting;
       modelKey = key;

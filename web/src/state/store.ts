@@ -91,6 +91,8 @@ export interface State {
   /** undefined: nothing asked yet. */
   request: Request | undefined;
   plan: Plan | undefined;
+  /** What `plan` answers: `request` may be newer. */
+  question: Request | undefined;
   error: CoreError | undefined;
   /** Of the model in `request`. */
   inspect: Inspect | undefined;
@@ -131,7 +133,7 @@ export interface State {
 }
 
 let state: State = {
-  request: undefined, plan: undefined, error: undefined, inspect: undefined, levers: undefined, smallest: undefined, sizes: {},
+  request: undefined, plan: undefined, question: undefined, error: undefined, inspect: undefined, levers: undefined, smallest: undefined, sizes: {},
   curve: undefined, map: undefined, cards: undefined, cardsDone: false, price: undefined, pins: [], reading: 'need', file: undefined,
   toast: undefined, help: false, term: undefined, keys: true, theme: 'system', ready: false, asked: 0, answers: 0, of: { levers: 0, pictures: 0, cards: 0 },
   verified: undefined, load: undefined, recording: undefined,
