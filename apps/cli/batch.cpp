@@ -1,5 +1,7 @@
 #include "apps/cli/batch.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -10,6 +12,7 @@
 #include "host/machine/local_hardware.h"
 #include "host/model_source.h"
 #include "json/parse.h"
+#include "report/style.h"
 
 namespace vramwise::cli {
 
@@ -22,8 +25,10 @@ int run_batch(const std::string& path) {
     }
     file.open(path);
     if (!file) {
-      std::cerr << "error: cannot open '" << path << "'\n";
-      return 3;
+      const bool absent = errno == ENOENT;
+      std::cerr << "error: cannot open '" << report::safe(path) << "': " << std::strerror(errno)
+                << "\n";
+      return absent ? 4 : 3;
     }
   }
   std::istream& in = path == "-" ? std::cin : file;
