@@ -17,6 +17,8 @@ namespace vramwise::host {
 namespace {
 
 constexpr int64_t kLargestStore = int64_t{16} << 20;
+constexpr const char* kMoveAway =
+    "move it away: vramwise verify --save makes a new one; --no-calibration plans without it";
 
 Error unwritable(const std::string& path) {
   Error error(ErrorCode::invalid_input,
@@ -91,12 +93,13 @@ Result<json::Value> load_calibration() {
   const std::string path = calibration_path();
   if (path.empty() || !exists(path)) return json::Value::array();
   TRY_ASSIGN(const std::string text, read_file(path, kLargestStore));
-  TRY_ASSIGN(const json::Value store, json::parse(text, path));
-  const json::Value* runs = store.find("runs");
+  auto store = json::parse(text, path);
+  if (!store) return fail(std::move(store.error()).hint(kMoveAway));
+  const json::Value* runs = store->find("runs");
   if (runs == nullptr || !runs->is_array()) {
     return fail(Error(ErrorCode::invalid_input, "the file of measured runs has no list 'runs'")
                     .at(path)
-                    .hint("move it away: vramwise verify --save makes a new one"));
+                    .hint(kMoveAway));
   }
   return *runs;
 }

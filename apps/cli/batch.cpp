@@ -1,6 +1,8 @@
 #include "apps/cli/batch.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -11,6 +13,7 @@
 #include "host/machine/local_hardware.h"
 #include "host/model_source.h"
 #include "json/parse.h"
+#include "report/style.h"
 
 namespace vramwise::cli {
 
@@ -29,8 +32,10 @@ int BatchCommand::run(const std::string& /*launch_line*/) {
     }
     file.open(path_);
     if (!file) {
-      std::cerr << "error: cannot open '" << path_ << "'\n";
-      return 3;
+      const bool absent = errno == ENOENT;
+      std::cerr << "error: cannot open '" << report::safe(path_) << "': " << std::strerror(errno)
+                << "\n";
+      return absent ? 4 : 3;
     }
   }
   std::istream& in = path_ == "-" ? std::cin : file;

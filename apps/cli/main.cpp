@@ -110,7 +110,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return vramwise::cli::run(argc, argv);
+    const int status = vramwise::cli::run(argc, argv);
+    return vramwise::cli::written() ? status : 3;
   } catch (const std::exception& e) {
     std::cerr << "error: a bug in vramwise: " << e.what()
               << "\n  help: please report it with the command line and `vramwise --version`\n";

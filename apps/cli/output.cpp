@@ -1,5 +1,8 @@
 #include "apps/cli/output.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -56,6 +59,18 @@ int show(const json::Value& answer, const Output& output, bool explain) {
 
 int show_error(const Error& error, const Output& output) {
   return show(api::error_answer(json::Value(), error), output);
+}
+
+bool written() {
+  std::cout.flush();
+  if (std::cout) return true;
+  // Who closes a pipe has read enough: `| head`.
+  struct stat target = {};
+  const bool there = ::fstat(STDOUT_FILENO, &target) == 0;
+  if (there && (S_ISFIFO(target.st_mode) || S_ISSOCK(target.st_mode))) return true;
+  std::cerr << "error: the answer could not be written whole\n  --> standard output\n  help: "
+            << (there ? "is there room left where it goes?" : "it is closed") << "\n";
+  return false;
 }
 
 }  // namespace vramwise::cli

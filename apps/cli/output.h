@@ -37,4 +37,8 @@ void add_output_options(CLI::App& command, Output& output);
 int show(const json::Value& answer, const Output& output, bool explain = false);
 int show_error(const Error& error, const Output& output);
 
+// Whether all of standard output could be written; says so on standard error where it could not
+// (a full disk), so that no half answer passes for a whole one.
+bool written();
+
 }  // namespace vramwise::cli

@@ -58,7 +58,18 @@ Result<int64_t> parse_bytes(std::string_view text, std::string_view option) {
                                     Suffix{"mb", 1'000'000},
                                     Suffix{"kb", 1000},
                                     Suffix{"b", 1}};
-  return parse(text, option, kSuffixes.data(), kSuffixes.size(), "24GiB, 24GB or 25769803776");
+  constexpr std::string_view kExample = "24GiB, 24GB or 25769803776";
+  TRY_ASSIGN(const int64_t bytes,
+             parse(text, option, kSuffixes.data(), kSuffixes.size(), kExample));
+  // Nobody means 24 bytes by 24: the unit was forgotten.
+  constexpr int64_t kLeastBare = int64_t{1} << 20;
+  if (bytes > 0 && bytes < kLeastBare && parse_number(trim(text))) {
+    const std::string said(trim(text));
+    return fail(Error(ErrorCode::invalid_input, "'" + said + "' without a unit is bytes")
+                    .at(std::string(option))
+                    .hint("write " + said + "GiB or " + said + "MiB"));
+  }
+  return bytes;
 }
 
 }  // namespace vramwise::cli

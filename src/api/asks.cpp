@@ -134,11 +134,20 @@ Result<Value> ask_catalog(const json::Reader& request, const Value& id) {
     block.set("families", int64_t(model::known_model_types().size()));
   } else if (*kind_name == "weights") {
     Value list = Value::array();
+    std::vector<std::string> known;
     for (const weights::FormatInfo& format : weights::formats()) {
+      known.emplace_back(format.id);
+      if (name && *name != format.id) continue;
       Value item = Value::object();
       item.set("id", format.id);
       item.set("description", format.description);
       list.push(std::move(item));
+    }
+    if (list.as_array().empty()) {
+      return fail(
+          Error(ErrorCode::not_found, "unknown weight format '" + name->substr(0, 60) + "'")
+              .at("name")
+              .hint("formats: " + join(known, ", ") + "; or a GGUF mixture such as Q4_K_M"));
     }
     block.set("weights", std::move(list));
   } else if (*kind_name == "families") {

@@ -38,6 +38,10 @@ std::string max_text(const Value& answer, const Style& style) {
   if (block.find("explanation") != nullptr) {
     out += "  " + wrap("one more: " + text(block, "explanation"), style.width, 4, 2) + "\n";
   }
+  if (block.find("plan") == nullptr && block.find("explanation") != nullptr) {
+    out += "  " + wrap("what would help: the same question to `vramwise plan`", style.width, 4, 2) +
+           "\n";
+  }
   if (block.find("caveat") != nullptr) {
     out += paint(style, Ink::yellow, "! ") + wrap(text(block, "caveat"), style.width, 2, 2) + "\n";
   }

@@ -138,7 +138,11 @@ void add_capacity(std::string& out, const Value& answer, const Style& style) {
   const Value& kv = member(answer, "kv");
   std::vector<std::string> facts;
   const int64_t per_token = integer(kv, "bytes_per_token");
-  if (per_token > 0) facts.push_back(format_grouped(per_token) + " B a token");
+  if (per_token > 0) {
+    const bool several = member(answer, "devices").as_array().size() > 1;
+    facts.push_back(format_grouped(per_token) + " B a token" +
+                    (several ? " on the fullest card" : ""));
+  }
   if (integer(kv, "pool_tokens") > 0) {
     facts.push_back("room for " + format_grouped(integer(kv, "pool_tokens")) + " tokens");
   }
@@ -146,9 +150,12 @@ void add_capacity(std::string& out, const Value& answer, const Style& style) {
   const int64_t asked = integer(member(answer, "workload"), "sequence_tokens");
   const int64_t longest = integer(kv, "max_sequence_tokens");
   if (users >= 0) {
-    const int64_t length = asked > 0 ? asked : longest;
+    // What nobody fits is the model's own length, not the one that the pool would hold.
+    const int64_t length = asked > 0 || users == 0 ? asked : longest;
     facts.push_back(format_grouped(users) + (users == 1 ? " user" : " users") +
-                    (length > 0 ? " at " + format_grouped(length) + " tokens" : ""));
+                    (length > 0   ? " at " + format_grouped(length) + " tokens"
+                     : users == 0 ? " of the full length"
+                                  : ""));
   }
   const int64_t concurrency =
       std::max<int64_t>(1, integer(member(answer, "workload"), "concurrency"));

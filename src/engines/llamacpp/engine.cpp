@@ -74,6 +74,9 @@ std::string usual_name(std::string_view id, std::string_view file_type) {
   if (ends_with(id, ".gguf")) return std::string(id);
   const size_t slash = id.rfind('/');
   if (slash != std::string_view::npos) id.remove_prefix(slash + 1);
+  // "org/name-GGUF:Q4_K_M" is a repository with its file's label.
+  id = id.substr(0, id.find(':'));
+  if (ends_with(to_lower(id), "-gguf")) id.remove_suffix(5);
   return std::string(id) + "-" + std::string(file_type) + ".gguf";
 }
 
@@ -112,7 +115,10 @@ std::string command_of(const Question& q, const PlanState& s) {
     }
     o.set(m.key, m.value.is_array() ? json::Value(joined(m.value.as_array())) : m.value);
   }
-  const std::string start = s.request.tool + " -m " + shell_quoted(file_name(q, s));
+  // A file that the program itself fetches needs no path.
+  const bool fetched = given.has("hf_repo") || given.has("model_url") || given.has("docker_repo");
+  const std::string start =
+      s.request.tool + (fetched ? "" : " -m " + shell_quoted(file_name(q, s)));
   if (q.draft.given() && llamacpp::draft_named(given).empty()) {
     o.set("spec_draft_model", json::Value(draft_file(*q.draft.model, *q.draft.weights)));
   }

@@ -34,7 +34,7 @@ std::string model_name(const Question& q) {
     }
   }
   const size_t slash = q.model->id.rfind('/');
-  return q.model->id.substr(slash + 1) + "-" + format + ".gguf";
+  return q.model->id.substr(slash + 1) + "-" + (format.empty() ? "F16" : format) + ".gguf";
 }
 
 std::string command_of(const Question& q, const Decided& d) {

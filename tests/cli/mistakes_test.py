@@ -1,0 +1,91 @@
+"""What people get wrong at first: each is told apart and says the next step."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+VRAMWISE = os.path.abspath(os.environ.get("VRAMWISE", "build/release/bin/vramwise"))
+
+
+def run(*arguments, stdout=subprocess.PIPE, **environment):
+    return subprocess.run([VRAMWISE, *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          timeout=120, env=dict(os.environ, LC_ALL="C.UTF-8", **environment))
+
+
+class Sizes(unittest.TestCase):
+    def test_a_forgotten_unit_is_no_card_of_24_bytes(self):
+        for flag in ("--total", "--used", "--ram"):
+            result = run("plan", "qwen3-8b", "--gpu", "l4", flag, "24")
+            self.assertEqual(result.returncode, 3, flag)
+            self.assertIn("write 24GiB", result.stderr)
+        for size in ("0", "24GiB", "24 GB", "512MiB", "25769803776", "24000000B"):
+            self.assertNotEqual(run("plan", "qwen3-8b", "--gpu", "l4", "--used", size).returncode, 2)
+            self.assertNotIn("without a unit", run("plan", "qwen3-8b", "--gpu", "l4", "--used", size).stderr)
+
+
+class Files(unittest.TestCase):
+    def test_batch_says_why_a_file_cannot_be_read(self):
+        result = run("batch", "no-such-file.jsonl")
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("No such file", result.stderr)
+
+    def test_spoilt_measurements_do_not_stop_plans_for_good(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = pathlib.Path(folder) / "vramwise" / "calibration.json"
+            store.parent.mkdir()
+            store.write_text("spoilt")
+            result = run("plan", "qwen3-8b", "--gpu", "l40s", XDG_CONFIG_HOME=folder)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("--no-calibration", result.stderr)
+            without = run("plan", "qwen3-8b", "--gpu", "l40s", "--no-calibration", XDG_CONFIG_HOME=folder)
+            self.assertEqual(without.returncode, 0, without.stderr)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no full disk to write to")
+    def test_half_an_answer_is_no_success(self):
+        for arguments in (("plan", "qwen3-8b", "--gpu", "l40s"), ("catalog", "gpus"), ("--help",)):
+            with open("/dev/full", "w") as full:
+                result = run(*arguments, stdout=full)
+            self.assertEqual(result.returncode, 3, arguments)
+            self.assertIn("could not be written", result.stderr)
+
+    def test_a_reader_that_has_enough_is_no_error(self):
+        process = subprocess.Popen([VRAMWISE, "catalog", "models"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        process.wait(60)
+
+
+class Answers(unittest.TestCase):
+    def test_one_weight_format_of_the_catalog(self):
+        result = run("catalog", "weights", "awq", "--json")
+        self.assertEqual([w["id"] for w in json.loads(result.stdout)["catalog"]["weights"]], ["awq"])
+        unknown = run("catalog", "weights", "awk")
+        self.assertEqual(unknown.returncode, 4)
+        self.assertIn("gptq-int4", unknown.stderr)
+
+    def test_no_user_of_the_full_length_is_not_one_of_a_shorter(self):
+        text = run("plan", "qwen3-8b", "--gpu", "l4", "--width", 200).stdout
+        self.assertIn("0 users of the full length", text)
+
+    def test_bytes_a_token_of_one_card_are_not_those_of_the_model(self):
+        text = run("plan", "qwen3-8b", "--gpu", "l4", "--count", 2, "--ctx", "8k", "--width", 200).stdout
+        self.assertIn("73,728 B a token on the fullest card", text)
+
+    def test_a_file_that_is_fetched_gets_no_made_up_path(self):
+        line = "llama-server -hf bartowski/Qwen2.5-7B-Instruct-GGUF:Q4_K_M -c 8192"
+        command = json.loads(run("plan", "--gpu", "l40s", "--json", "--", *line.split()).stdout)["command"]
+        self.assertNotIn(" -m ", command)
+        self.assertIn("bartowski/Qwen2.5-7B-Instruct-GGUF:Q4_K_M", command)
+        served = run("plan", "qwen3-0.6b", "--engine", "ollama", "--gpu", "l40s").stdout
+        self.assertNotIn("-.gguf", served)
+
+    def test_nothing_fits_for_certain_says_where_help_is(self):
+        result = run("max", "qwen3-8b", "--gpu", "rtx-3060-12", "--ctx", "8k", "--of", "concurrency")
+        self.assertIn("vramwise plan", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
