@@ -239,6 +239,12 @@ TEST(FromConfig, QuantizationIsCopiedFromWhereverItStands) {
   EXPECT_TRUE(build(parsed(kQwen3))->quantization_config.is_null());
 }
 
+// Command-R says 8,192 positions and was trained on 131,072; source as in rope.cpp.
+TEST(FromConfig, TheLengthThatAModelWasTrainedOnGoesBeforeItsPositions) {
+  EXPECT_EQ(with("model_max_length", parsed("131072"))->max_positions, 131072);
+  EXPECT_EQ(with("model_max_length", parsed("null"))->max_positions, 40960);
+}
+
 struct Scaling {
   std::string_view rope;
   int64_t positions, original, rows;

@@ -9,22 +9,19 @@ namespace {
 // Longest context accepted anywhere, so that rows times widths stay small numbers.
 constexpr double kMaxPositions = double(int64_t{1} << 40);
 
-constexpr std::string_view kPositionKeys[] = {"max_position_embeddings",
-                                              "n_positions",
-                                              "max_seq_len",
-                                              "seq_length",
-                                              "model_max_length",
-                                              "max_target_positions",
-                                              "max_sequence_length",
-                                              "max_seq_length",
-                                              "seq_len"};
+constexpr std::string_view kPositionKeys[] = {
+    "max_position_embeddings", "n_positions",         "max_seq_len",    "seq_length",
+    "max_target_positions",    "max_sequence_length", "max_seq_length", "seq_len"};
 
 int64_t scaled(int64_t positions, double factor) {
   return int64_t(std::min(kMaxPositions, std::floor(double(positions) * factor)));
 }
 
-// Smallest of the keys that say a length; `fallback` when there is none.
-int64_t shortest_length(const Fields& text, int64_t fallback) {
+// Smallest of the keys that say a length; `fallback` when there is none. model_max_length goes
+// before all: Command-R was trained on 131,072 tokens and says 8,192 in max_position_embeddings
+// (vllm config/model.py, _get_and_verify_max_len; llama.cpp convert_hf_to_gguf.py, CommandR2Model).
+int64_t length_of(const Fields& text, int64_t fallback) {
+  if (const int64_t told = text.extent_or({"model_max_length"}, 0); told > 0) return told;
   int64_t shortest = 0;
   for (const std::string_view key : kPositionKeys) {
     const int64_t n = text.extent_or({key}, 0);
@@ -56,7 +53,7 @@ RopeScaling read_rope_scaling(const Fields& text, std::string_view kind, double 
 
 void read_positions(const Fields& text, Model& model, PositionRules rules) {
   const RopeScaling rope = read_rope_scaling(text);
-  int64_t positions = shortest_length(text, rules.class_default);
+  int64_t positions = length_of(text, rules.class_default);
   model.long_rope = is_longrope(rope);
   model.gguf.rope_freqs = rope.type == "llama3" || is_longrope(rope);
   if ((rope.type == "yarn" || is_longrope(rope)) && rope.original > 0) {
@@ -76,7 +73,7 @@ void add_rope_table(const Fields& text, Model& model, int64_t width, const RopeS
   table.rotary_dim = text.small_or({"rotary_dim"}, int64_t(double(width) * rope.partial));
   table.float32 = float32;
   table.sections = rope.multimodal ? 4 : 1;
-  table.positions = shortest_length(text, model.max_positions);
+  table.positions = length_of(text, model.max_positions);
   if (rope.type == "yarn" && rope.original > 0) {
     table.positions = scaled(rope.original, rope.factor);
   } else if (is_longrope(rope)) {
