@@ -197,6 +197,10 @@ Result<Value> ask_gpus(const json::Reader& request, const Value& id, const Obser
                                      [](const plan::GpuChoice& c) { return c.price.has_value(); });
   if (search.choices.empty()) {
     sentence = "No GPU of the catalog holds it, up to " + format_integer(most) + " of a kind";
+    const int64_t reads = resolved.model->max_positions;
+    if (reads > 0 && resolved.workload.sequence_tokens.count() > reads) {
+      sentence += "; the model reads at most " + format_grouped(reads) + " tokens";
+    }
     if (search.nearest) {
       sentence += "; nearest is " + counted_card(*search.nearest) + ", short by " +
                   format_bytes(search.nearest->verdict.shortfall);

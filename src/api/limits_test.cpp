@@ -64,6 +64,15 @@ TEST(Limits, TheLineOfALongWorkloadIsRefusedToo) {
   EXPECT_EQ(word(answer, "outcome"), "refuses_to_start");
 }
 
+// Where no card is to blame, the list of cards does not look as if one were.
+TEST(Limits, NoGpuIsToBlameForTheModel) {
+  const Value answer =
+      ask(R"({"ask":"gpus","model":{"ref":"Qwen/Qwen3-8B"},"workload":{"sequence_tokens":65536}})");
+  EXPECT_EQ(word(*answer.find("gpus"), "answer"),
+            "No GPU of the catalog holds it, up to 8 of a kind; the model reads at most 40,960 "
+            "tokens");
+}
+
 // An option that is smaller than the workload is what to raise: the first of the changes.
 TEST(Limits, AreRaised) {
   struct Case {
