@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "weights/mixture_of.h"
 
 namespace vramwise::plan {
 
@@ -24,7 +25,7 @@ class Formats {
     auto at = known_.find(format);
     if (at == known_.end()) {
       Resolved changed = resolved_;
-      auto weights = weights::choose_weights(*changed.model, format);
+      auto weights = chosen(format);
       if (weights) {
         changed.set_weights(std::move(*weights));
       } else {
@@ -38,8 +39,19 @@ class Formats {
   }
 
  private:
+  // Mixtures of one model are made of one conversion.
+  Result<weights::Weights> chosen(const std::string& format) {
+    const model::Model& model = *resolved_.model;
+    if (resolved_.weights->is_gguf() && !converted_) {
+      if (auto converted = weights::gguf_tensors(model)) converted_ = std::move(*converted);
+    }
+    return converted_ ? weights::choose_weights(model, format, *converted_)
+                      : weights::choose_weights(model, format);
+  }
+
   const Resolved& resolved_;
   std::map<std::string, Resolved> known_;
+  std::optional<weights::GgufModel> converted_;
 };
 
 class Trial {

@@ -98,9 +98,8 @@ std::optional<GgmlType> Mixture::type_of_2023(Category category, std::string_vie
   }
 }
 
-GgmlType Mixture::type_of(const GgufTensor& t) {
+GgmlType Mixture::type_of(const GgufTensor& t, Category category) {
   const G plain = info(file_type_).plain;
-  const Category category = category_of(t.name);
   if (facts_.of_2023) {
     if (const auto older = type_of_2023(category, t.name)) return *older;
   }

@@ -52,7 +52,7 @@ class Mixture {
         values_(values) {}
 
   // Must see the quantisable tensors in visiting order: positions count.
-  GgmlType type_of(const GgufTensor& tensor);
+  GgmlType type_of(const GgufTensor& tensor, Category category);
 
  private:
   std::optional<GgmlType> type_of_2023(Category category, std::string_view name);

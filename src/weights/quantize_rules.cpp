@@ -73,8 +73,8 @@ class Overrides {
     return out;
   }
 
-  std::optional<G> named(std::string_view name, bool has_output) const {
-    const bool embedding = category_of(name) == Category::embedding;
+  std::optional<G> named(std::string_view name, Category category, bool has_output) const {
+    const bool embedding = category == Category::embedding;
     if (embedding && embedding_) return embedding_;
     if (name == "output.weight" || (embedding && !has_output)) return output_;
     return std::nullopt;
@@ -101,6 +101,34 @@ class Overrides {
   };
   std::optional<G> output_, embedding_;
   std::vector<Rule> patterns_;
+};
+
+bool kept_by_name(std::string_view name);
+
+// Layers repeat their tensors, so that each name behind "blk.N." is looked at once.
+class NameKinds {
+ public:
+  struct Kind {
+    std::string_view name;  // in its layer
+    Category category;
+    bool kept;  // in its type, whatever the shape
+  };
+
+  const Kind& of(const GgufTensor& t) {
+    const std::string_view name = name_in_layer(t.name);
+    // The next one after the last is nearly always the one.
+    for (size_t tried = 0; tried < kinds_.size(); ++tried) {
+      last_ = last_ + 1 < kinds_.size() ? last_ + 1 : 0;
+      if (kinds_[last_].name == name) return kinds_[last_];
+    }
+    last_ = kinds_.size();
+    kinds_.push_back({name, category_of(name), kept_by_name(name)});
+    return kinds_.back();
+  }
+
+ private:
+  std::vector<Kind> kinds_;
+  size_t last_ = 0;
 };
 
 // Visiting order: by layer (tensors of no layer first), then by name, bytewise.
@@ -156,8 +184,10 @@ MixtureFacts mixture_facts(const model::Model& model, const GgufModel& gguf) {
   return facts;
 }
 
-bool never_quantised(std::string_view name, const std::array<int64_t, 4>& extent) {
-  if (dimensions(extent) < 2 || !ends_with(name, "weight")) return true;
+namespace {
+
+bool kept_by_name(std::string_view name) {
+  if (!ends_with(name, "weight")) return true;
   constexpr std::string_view kParts[] = {"_norm.weight",
                                          "ffn_gate_inp.weight",
                                          "ffn_gate_tid2eid.weight",
@@ -196,28 +226,36 @@ bool never_quantised(std::string_view name, const std::array<int64_t, 4>& extent
   return name == "position_embd.weight" || name == "token_types.weight";
 }
 
+}  // namespace
+
+bool never_quantised(std::string_view name, const std::array<int64_t, 4>& extent) {
+  return dimensions(extent) < 2 || kept_by_name(name);
+}
+
 Result<void> apply_mixture(GgufModel& gguf, FileType file_type, const MixtureFacts& facts,
                            const QuantizeOptions& options) {
   TRY_ASSIGN(const Overrides overrides, Overrides::read(options));
   const GgmlType plain = info(file_type).plain;
   const bool mixed = info(plain).block_elements > 1 && !options.pure;
   const bool has_output = gguf.find("output.weight") != nullptr;
+  NameKinds kinds;
   int64_t values = 0;
   for (const GgufTensor& t : gguf.tensors) {
-    if (category_of(t.name) == Category::value_like) ++values;
+    if (kinds.of(t).category == Category::value_like) ++values;
   }
   Mixture mixture(file_type, facts, options.imatrix, has_output, values);
   bool wants_imatrix = false;
   for (GgufTensor* t : visiting_order(gguf)) {
-    if (never_quantised(t->name, t->extent)) continue;
+    const NameKinds::Kind& kind = kinds.of(*t);
+    if (kind.kept || dimensions(t->extent) < 2) continue;
     if (facts.keeps_values && contains(t->name, "v.")) continue;
     GgmlType type = plain;
-    if (const auto named = overrides.named(t->name, has_output)) {
+    if (const auto named = overrides.named(t->name, kind.category, has_output)) {
       type = *named;
     } else if (const auto matched = overrides.matched(t->name); matched && *matched != plain) {
       type = *matched;
     } else if (mixed) {
-      type = mixture.type_of(*t);
+      type = mixture.type_of(*t, kind.category);
     }
     const std::optional<GgmlType> possible = fallback(type, t->extent[0]);
     if (!possible) {

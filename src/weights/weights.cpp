@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "weights/matrix.h"
+#include "weights/mixture_of.h"
+#include "weights/mixtures.h"
 #include "weights/recipe.h"
 
 namespace vramwise::weights {
@@ -91,6 +93,12 @@ Result<Weights> choose_weights(const model::Model& model, std::string_view forma
     if (own && means(id, own->format)) return from_plan(model, std::move(*own), true);
   }
   return from_plan(model, *plan_of_format(model, id), false);
+}
+
+Result<Weights> choose_weights(const model::Model& model, std::string_view format,
+                               const GgufModel& converted) {
+  if (!is_gguf_file_type(format) || is_format(format)) return choose_weights(model, format);
+  return from_gguf(quantize(model, converted, format));
 }
 
 Result<Weights> choose_gguf_weights(const model::Model& model, std::string_view format) {

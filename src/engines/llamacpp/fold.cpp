@@ -1,6 +1,7 @@
 #include "engines/llamacpp/fold.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -19,10 +20,21 @@ bool stands_alone(const Shape& shape) {
   return true;
 }
 
-bool same_weights(const GraphInput& in, size_t a, size_t b) {
+// The slots that the file fills: a dozen of all there are.
+std::vector<Slot> used_slots(const Shape& shape) {
+  std::array<bool, kSlots + 1> used{};
+  for (const FileTensor& t : shape.file) used[size_t(t.slot)] = true;
+  std::vector<Slot> slots;
   for (size_t s = 0; s < kSlots; ++s) {
-    const WeightTable::Entry& x = in.weights->at(Slot(s), int64_t(a));
-    const WeightTable::Entry& y = in.weights->at(Slot(s), int64_t(b));
+    if (used[s] || shape.file.empty()) slots.push_back(Slot(s));
+  }
+  return slots;
+}
+
+bool same_weights(const GraphInput& in, const std::vector<Slot>& used, size_t a, size_t b) {
+  for (const Slot s : used) {
+    const WeightTable::Entry& x = in.weights->at(s, int64_t(a));
+    const WeightTable::Entry& y = in.weights->at(s, int64_t(b));
     if (x.present != y.present || x.device != y.device) return false;
     // What lies on the host may be copied over, in its type.
     if (x.present && x.device == in.cpu && x.type != y.type) return false;
@@ -30,7 +42,7 @@ bool same_weights(const GraphInput& in, size_t a, size_t b) {
   return true;
 }
 
-bool alike(const GraphInput& in, size_t a, size_t b) {
+bool alike(const GraphInput& in, const std::vector<Slot>& used, size_t a, size_t b) {
   if (in.layer_device[a] != in.layer_device[b]) return false;
   const LayerShape& x = in.shape->layers[a];
   const LayerShape& y = in.shape->layers[b];
@@ -41,15 +53,16 @@ bool alike(const GraphInput& in, size_t a, size_t b) {
   } else if (x != y) {
     return false;
   }
-  return same_weights(in, a, b);
+  return same_weights(in, used, a, b);
 }
 
 // A number for each kind of trunk layer.
 std::vector<size_t> kinds_of(const GraphInput& in, size_t layers) {
+  const std::vector<Slot> used = used_slots(*in.shape);
   std::vector<size_t> kinds, first;
   for (size_t i = 0; i < layers; ++i) {
     const auto known =
-        std::find_if(first.begin(), first.end(), [&](size_t f) { return alike(in, f, i); });
+        std::find_if(first.begin(), first.end(), [&](size_t f) { return alike(in, used, f, i); });
     kinds.push_back(size_t(known - first.begin()));
     if (known == first.end()) first.push_back(i);
   }

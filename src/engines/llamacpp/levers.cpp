@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "catalog/gpu.h"
 #include "engines/lever_list.h"
 #include "engines/llamacpp/capacity.h"
 #include "engines/llamacpp/graph/families.h"
 #include "engines/llamacpp/plan_state.h"
+#include "weights/file_types.h"
 #include "weights/mixtures.h"
 
 namespace vramwise::engines::llamacpp {
@@ -206,9 +208,21 @@ class Finder {
     const Bytes now = s_.file->gguf.tensor_bytes();
     const auto converted = vramwise::weights::gguf_tensors(*q_.model);
     if (!converted) return;
+    // None of these mixtures gives a matrix less than its plain type.
+    int64_t elements = 0;
+    for (const vramwise::weights::GgufTensor& t : converted->tensors) {
+      if (t.extent[1] > 1) elements = saturating_add(elements, t.elements());
+    }
+    const auto too_heavy = [&](const Step& step) {
+      const auto type = vramwise::weights::file_type_from_name(step.format);
+      const auto& plain = info(info(*type).plain);
+      return double(elements) / double(plain.block_elements) * double(plain.block_bytes) * 100 >
+             double(now.count()) * 97;
+    };
     int shown = 0;
     for (const Step& step : kSteps) {
       if (shown == 3) return;
+      if (too_heavy(step)) continue;
       auto lighter = vramwise::weights::quantize(*q_.model, *converted, step.format);
       if (!lighter || lighter->tensor_bytes() * 100 > now * 97) continue;
       LeverCandidate& c =
