@@ -75,7 +75,12 @@ struct VllmShape {
 
   // Outside of torch, and graphs
   Bytes non_torch;
-  Bytes graph_bytes;  // estimate per graph (all layers)
+  // Buffers of the fused all-reduce (all_reduce_buffers below).
+  int64_t all_reduce_row = 0;     // bytes of a token in the parts of all ranks; 0 = not fused
+  int64_t all_reduce_tokens = 0;  // largest batch that it serves
+  int64_t all_reduce_flags = 0;
+  Bytes all_reduce_step;  // each buffer is rounded up to
+  Bytes graph_bytes;      // estimate per graph (all layers)
   Bytes graph_floor;
   Bytes graph_shift;  // measured less planned
   bool graphs_charged = false;
@@ -116,8 +121,9 @@ struct VllmTotals {
   Bytes requested;  // share x total
   Bytes weights;
   VllmActivations activations;
-  Bytes non_torch;
-  Bytes graphs;  // estimate, whether charged or not
+  Bytes non_torch;   // with the all-reduce's buffers
+  Bytes all_reduce;  // these alone
+  Bytes graphs;      // estimate, whether charged or not
   int64_t graph_count = 0;
   Bytes available;  // for the cache; may be negative
   int64_t blocks = 0;
@@ -128,6 +134,9 @@ struct VllmTotals {
 
 Bytes requested_bytes(Bytes total, double utilisation);
 VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
+// Three buffers: the ranks' parts, their flags, and three turns of the parts that carry their own.
+// Source: flashinfer comm/trtllm_ar.py trtllm_create_ipc_workspace_for_all_reduce_fusion.
+Bytes all_reduce_buffers(const VllmShape& shape, int64_t batch_tokens);
 // Number of graphs captured and the bytes vLLM estimates for them.
 int64_t graph_count(const VllmShape& shape, const VllmPoint& point);
 // Pages of all groups that one request of `tokens` tokens takes.
