@@ -135,6 +135,8 @@ constexpr Rule kRules[] = {
      "routed experts stored in int4 in groups of 32, the rest in 16 bits", "qwen3.6 b-a"},
     {"-awq-4bit", Publisher::cyankiwi, "", kInt4Group32,
      "stored in int4 in groups of 32 (compressed-tensors)"},
+    {"-awq-int4", Publisher::cyankiwi, "", kInt4Group32,
+     "stored in int4 in groups of 32 (compressed-tensors)"},
     {"-awq-8bit", Publisher::cyankiwi, "", kInt8Group32,
      "stored in int8 in groups of 32 (compressed-tensors)"},
     {"-awq-4bit", Publisher::any, "", kAwq, "stored as AWQ, 4 bits in groups of 128"},

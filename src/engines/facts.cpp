@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/spread.h"
 
 namespace vramwise::engines {
 namespace {
@@ -24,6 +25,8 @@ bool holds(std::string_view key, const json::Value& wanted, const Circumstances&
   if (key == "capability_min") return now.capability >= n;
   if (key == "capability_max") return now.capability <= n;
   if (key == "unified") return now.unified == wanted.as_boolean();
+  if (key == "linked") return now.linked == wanted.as_boolean();
+  if (key == "switched") return now.switched == wanted.as_boolean();
   if (key == "nvidia") return now.nvidia == wanted.as_boolean();
   if (key == "eager") return now.eager == wanted.as_boolean();
   if (key == "first_engine") return now.first_engine == wanted.as_boolean();
@@ -196,7 +199,27 @@ double Facts::number(const json::Value& row, std::string_view field) {
   return value->as_double();
 }
 
+ByteRange Facts::measured(std::string_view name) {
+  const json::Value* lists = profile_->find("measured");
+  const json::Value* list = lists == nullptr ? nullptr : lists->find(name);
+  std::vector<Bytes> found;
+  if (list != nullptr && list->is_array()) {
+    for (const json::Value& item : list->as_array()) {
+      if (item.is_array() && !item.as_array().empty() && item.as_array()[0].is_integer()) {
+        found.push_back(MiB(item.as_array()[0].as_integer()));
+      }
+    }
+  }
+  if (found.size() < 2) {
+    fault(name, "is no list of measured values");
+    return {};
+  }
+  return range_of_measured(std::move(found));
+}
+
 ByteRange Facts::mib(const json::Value& row, std::string_view field) {
+  const json::Value* list = row.find("measured");
+  if (list != nullptr && list->is_string()) return measured(list->as_string());
   const json::Value* value = row.find(field);
   if (value == nullptr || !value->is_array() || value->as_array().size() != 3) {
     fault(field, "is not [low, likely, high]");

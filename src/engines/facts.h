@@ -7,6 +7,8 @@
 //             "non_torch":   [{"since": "0.11", "rows": [{"when": {"ranks_max": 1}, "mib": [92,
 //             133, 645]}, …]}]}
 //
+//   "measured": {"linked": [[558, "two H100, 0.11.0, where it was published"], …]}
+//
 // The last entry whose "since" is not after the version is in force; of its rows, the first whose
 // conditions all hold. Called by the engines' profile readers.
 #pragma once
@@ -28,9 +30,11 @@ namespace vramwise::engines {
 
 // What the "when" of a row can ask for.
 struct Circumstances {
-  int64_t ranks = 1;     // tensor-parallel size
-  int capability = 0;    // 90 for 9.0; 0 when not NVIDIA
-  bool unified = false;  // memory shared with the host
+  int64_t ranks = 1;      // tensor-parallel size
+  int capability = 0;     // 90 for 9.0; 0 when not NVIDIA
+  bool unified = false;   // memory shared with the host
+  bool linked = true;     // cards joined by more than PCIe, or it is not known
+  bool switched = false;  // by NVLink through switches, which multicast
   bool nvidia = true;
   bool eager = false;
   bool first_engine = false;      // vLLM V0
@@ -72,7 +76,8 @@ class Facts {
   // Fields of such a row.
   int64_t integer(const json::Value& row, std::string_view field);
   double number(const json::Value& row, std::string_view field);
-  ByteRange mib(const json::Value& row, std::string_view field = "mib");  // [low, likely, high]
+  // [low, likely, high], or the range of the list of the profile's "measured" that the row names.
+  ByteRange mib(const json::Value& row, std::string_view field = "mib");
   std::vector<std::string> list(std::string_view name);
 
   Result<bool> check() const;
@@ -83,6 +88,7 @@ class Facts {
  private:
   const json::Value* entry(std::string_view name);
   void fault(std::string_view name, std::string_view what);
+  ByteRange measured(std::string_view name);
 
   std::shared_ptr<const json::Value> profile_;
   Version version_;

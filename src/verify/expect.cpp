@@ -107,11 +107,13 @@ struct TermRule {
   std::string_view line;
   Component part;
 };
+// Outside of torch lie these two, which logs print as one.
+constexpr std::string_view kOutside = "kernels and libraries", kBuffers = "all-reduce buffers";
 constexpr std::array kTerms = {
     TermRule{"vllm", engines::Component::activations, "", "activation", "peak activation memory",
              C::activations},
-    TermRule{"vllm", engines::Component::runtime, "kernels and libraries", "non_torch",
-             "non-torch memory", C::non_torch},
+    TermRule{"vllm", engines::Component::runtime, kOutside, "non_torch", "non-torch memory",
+             C::non_torch},
 };
 
 bool matches(const LineRule& rule, std::string_view engine, std::string_view line) {
@@ -139,7 +141,9 @@ ByteRange sum_of(const Assessment& a, const engines::Ledger& ledger, engines::Co
   ByteRange sum;
   for (const engines::LedgerRow& row : ledger.rows) {
     if (row.device != a.fullest_device || row.component != component) continue;
-    if (item.empty() || row.item == item) sum += row.bytes;
+    if (item.empty() || row.item == item || (item == kOutside && row.item == kBuffers)) {
+      sum += row.bytes;
+    }
   }
   return sum;
 }
@@ -174,7 +178,7 @@ void add_bars(const Assessment& a, std::vector<Expected>& list) {
       set_range(e, a.reserve.total(a.fullest_device, engines::Component::activations));
     }
     if (e.field == "non_torch") {
-      set_range(e, sum_of(a, a.reserve, engines::Component::runtime, "kernels and libraries"));
+      set_range(e, sum_of(a, a.reserve, engines::Component::runtime, kOutside));
     }
     if (e.field == "graphs_estimated") {
       set_range(e, sum_of(a, a.reserve, engines::Component::runtime, "CUDA graphs (estimate)"));

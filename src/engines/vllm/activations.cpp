@@ -109,7 +109,10 @@ void fill_experts(const model::Model& model, const weights::Weights& weights, co
     shape.expert_layer_per_token = w.per_token * model.hidden_size * d;
   }
   if (profile.fp4_without_workspace && has_fp4_experts(model, weights)) {
+    // What the fused kernel takes for its rows is freed again: products in FP4 with a scale of 16,
+    // results in 16 bits. Source: flashinfer csrc/trtllm_fused_moe_kernel_launcher.cu.
     shape.expert_row_bytes = 0;
+    shape.expert_layer_per_token = w.per_token * (hidden * d + w.expert / 2 + w.expert / 16);
   }
 }
 

@@ -43,27 +43,46 @@ bool leaves_tensors_out(const Notes& notes) {
          std::any_of(notes.warnings.begin(), notes.warnings.end(), tells);
 }
 
-ByteRange weights_range(Bytes likely, const Profile& p, bool unverified) {
-  const Bytes bar = likely * p.weights_per_mille / 1000;
-  const Bytes up = unverified ? likely * p.unverified_per_mille / 1000 : bar;
-  return {likely - bar, likely, likely + up};
+// Which matrices a 4-bit repository leaves in 16 bits, and in what groups the rest is, was taken
+// from what such publishers usually do. AWQ and GPTQ as their tools write them leave no choice.
+bool follows_habit(const Question& q) {
+  const json::Value* assumed = q.model->quantization_config.find("assumed");
+  if (!q.weights->from_files || assumed == nullptr || !q.weights->recipe) return false;
+  const auto& schemes = q.weights->recipe->schemes;
+  return std::any_of(schemes.begin(), schemes.end(), [](const weights::Scheme& s) {
+    return s.kind == weights::SchemeKind::nvfp4 ||
+           (s.kind == weights::SchemeKind::wna16 && s.bits == 4);
+  });
+}
+
+struct Doubts {
+  bool unverified = false;  // tensors are left out
+  bool habit = false;
+};
+
+ByteRange weights_range(Bytes likely, const Profile& p, Doubts doubts) {
+  const int64_t own = p.weights_per_mille;
+  const int64_t down = doubts.habit ? std::max(own, p.habit_low_per_mille) : own;
+  int64_t up = doubts.habit ? std::max(own, p.habit_high_per_mille) : own;
+  if (doubts.unverified) up = std::max(up, p.unverified_per_mille);
+  return {likely - likely * down / 1000, likely, likely + likely * up / 1000};
 }
 
 DeviceBudget device_budget(const Device& device, int index, const Build& b, const VllmPoint& point,
-                           bool unverified, const Calibration* calibration) {
+                           Doubts doubts, const Calibration* calibration) {
   DeviceBudget d;
   d.device = index;
   d.stage = &b.stage_of_device(index);
   d.total = device.total;
   d.totals = evaluate(d.stage->shape, point);
   const Profile& p = b.profile;
-  d.weights = weights_range(d.totals.weights, p, unverified);
+  d.weights = weights_range(d.totals.weights, p, doubts);
   d.weights.low -= d.stage->drafter.likely - d.stage->drafter.low;
   d.weights.high += d.stage->drafter.high - d.stage->drafter.likely;
   d.activations = activation_range(d.totals.activations, p);
   d.activations.high +=
       d.stage->shape.doubt_fixed + Bytes(d.stage->shape.doubt_per_token) * point.batch_tokens;
-  d.non_torch = p.non_torch;
+  d.non_torch = p.non_torch + ByteRange::exactly(d.totals.all_reduce);
   if (d.totals.graph_counts.all() > 0) {
     d.graphs = percent_of(d.totals.graphs, p.graph_low_percent, 100, p.graph_high_percent);
     d.graphs_taken = percent_of(d.totals.graphs_taken, p.graph_taken_low_percent, 100,
@@ -115,10 +134,10 @@ Budget budget_of(const Question& question, const Build& b) {
   const auto& devices = question.hardware->devices;
   const auto count = int(std::min<int64_t>(b.ranks_used, int64_t(devices.size())));
   budget.max_model_len = b.decided.max_model_len;
-  const bool unverified = leaves_tensors_out(question.model->notes);
+  const Doubts doubts{leaves_tensors_out(question.model->notes), follows_habit(question)};
   for (int i = 0; i < count; ++i) {
     const VllmPoint point = point_of(b, devices[size_t(i)].total);
-    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point, unverified,
+    budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point, doubts,
                                            question.settings.calibration.get()));
   }
   // The pool has as many blocks as the poorest device holds.

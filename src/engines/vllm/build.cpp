@@ -31,6 +31,12 @@ bool joined_by_pcie_alone(const catalog::Gpu& gpu) {
          !contains(gpu.interconnect, "bridge");
 }
 
+// NVLink through switches, as the multicast of FlashInfer's buffers needs; not a bridge of two
+// cards, not the link to the host.
+bool joined_by_switches(const catalog::Gpu& gpu) {
+  return starts_with(gpu.interconnect, "NVLink") && !contains(gpu.interconnect, "C2C");
+}
+
 Circumstances circumstances_of(const Question& q, const Given& given, std::string& card) {
   Circumstances now = circumstances(*q.hardware);
   now.ranks = given.tensor;
@@ -47,6 +53,8 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
     const catalog::Gpu& gpu = q.hardware->devices.front().gpu;
     card = to_lower(gpu.id + " " + gpu.name);
     if (given.tensor > 2 && joined_by_pcie_alone(gpu)) now.own_all_reduce = false;
+    now.linked = !joined_by_pcie_alone(gpu);
+    now.switched = joined_by_switches(gpu);
     // vLLM looks at the smallest card's total.
     for (const Device& device : q.hardware->devices) now.total = std::min(now.total, device.total);
   }
@@ -235,6 +243,20 @@ void fill_overheads(const Question& q, const Given& given, const Profile& profil
     shape.listed_largest = std::max(shape.listed_largest, size);
 }
 
+// FlashInfer's all-reduce, fused with the norm behind it, where vLLM turns it on by default.
+// Source: vllm compilation/passes/fusion/allreduce_rms_fusion.py.
+void fill_all_reduce(const Question& q, const Given& given, const Decided& decided,
+                     const Profile& profile, VllmShape& shape) {
+  if (profile.all_reduce_limit == 0 || q.model->hidden_size <= 0) return;
+  if (profile.all_reduce_alone && (given.pipeline > 1 || given.data > 1)) return;
+  constexpr int64_t kFlagsOfRank = 256 * 4;
+  const int64_t row = q.model->hidden_size * dtype_bytes(decided.plain);
+  shape.all_reduce_row = given.tensor * row;
+  shape.all_reduce_tokens = profile.all_reduce_limit / row;
+  shape.all_reduce_flags = given.tensor * kFlagsOfRank;
+  shape.all_reduce_step = profile.all_reduce_step;
+}
+
 // What was measured here moves the terms; budget.cpp narrows their bars.
 void apply_measured(const Calibration& measured, VllmShape& shape) {
   if (measured.weights) shape.weights = std::max(Bytes(), shape.weights + measured.weights->shift);
@@ -366,6 +388,7 @@ Result<Build> build(const Question& q, Notes& notes) {
     fill_graphs(b.given, b.profile, b.now,
                 attends_with_flashinfer(b.given, b.decided, b.profile, b.now, kinds),
                 pools(*q.model, b.given), stage.shape);
+    fill_all_reduce(q, b.given, b.decided, b.profile, stage.shape);
     if (q.settings.calibration) apply_measured(*q.settings.calibration, stage.shape);
     b.stages.push_back(std::move(stage));
   }

@@ -92,6 +92,15 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
   return a;
 }
 
+Bytes all_reduce_buffers(const VllmShape& s, int64_t batch_tokens) {
+  if (s.all_reduce_row == 0) return {};
+  const int64_t parts =
+      saturating_multiply(s.all_reduce_row, std::min(batch_tokens, s.all_reduce_tokens));
+  const int64_t step = s.all_reduce_step.count();
+  return Bytes(round_up(parts, step) + round_up(s.all_reduce_flags, step) +
+               round_up(saturating_multiply(parts, 3), step));
+}
+
 GraphCounts graph_counts(const VllmShape& s, const VllmPoint& p) {
   if (!s.graphs_captured) return {};
   const int64_t decode = saturating_multiply(p.max_seqs, 1 + s.speculative_tokens);
@@ -171,7 +180,8 @@ VllmTotals evaluate(const VllmShape& s, const VllmPoint& p) {
   r.requested = requested_bytes(p.total, p.utilisation);
   r.weights = s.weights + s.weights_per_batch_token * p.batch_tokens;
   r.activations = activations(s, p);
-  r.non_torch = s.non_torch;
+  r.all_reduce = all_reduce_buffers(s, p.batch_tokens);
+  r.non_torch = s.non_torch + r.all_reduce;
   r.graph_counts = graph_counts(s, p);
   if (r.graph_counts.all() > 0) {
     r.graphs_taken =

@@ -75,6 +75,11 @@ struct VllmShape {
 
   // Outside of torch, and graphs
   Bytes non_torch;
+  // Buffers of the fused all-reduce (all_reduce_buffers below).
+  int64_t all_reduce_row = 0;     // bytes of a token in the parts of all ranks; 0 = not fused
+  int64_t all_reduce_tokens = 0;  // largest batch that it serves
+  int64_t all_reduce_flags = 0;
+  Bytes all_reduce_step;    // each buffer is rounded up to
   Bytes graph_piece_bytes;  // one PIECEWISE size: a graph for each layer
   Bytes graph_full_bytes;   // one FULL size: a graph of all layers
   Bytes graph_workspace;    // of the attention kernels, in the estimate where FULL ones are made
@@ -123,7 +128,8 @@ struct VllmTotals {
   Bytes requested;  // share x total
   Bytes weights;
   VllmActivations activations;
-  Bytes non_torch;
+  Bytes non_torch;     // with the all-reduce's buffers
+  Bytes all_reduce;    // these alone
   Bytes graphs;        // estimate, whether charged or not
   Bytes graphs_taken;  // what capturing them takes
   GraphCounts graph_counts;
@@ -140,6 +146,9 @@ Bytes requested_bytes(Bytes total, double utilisation);
 Bytes sampler_buffer(const VllmShape& shape, int64_t sequences);
 VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
 GraphCounts graph_counts(const VllmShape& shape, const VllmPoint& point);
+// Three buffers: the ranks' parts, their flags, and three turns of the parts that carry their own.
+// Source: flashinfer comm/trtllm_ar.py trtllm_create_ipc_workspace_for_all_reduce_fusion.
+Bytes all_reduce_buffers(const VllmShape& shape, int64_t batch_tokens);
 // Pages of all groups that one request of `tokens` tokens takes.
 int64_t pages_of(const VllmShape& shape, int64_t tokens, int64_t batch_tokens);
 // Bytes of a block in the start-up check, and what the check asks for such a request.

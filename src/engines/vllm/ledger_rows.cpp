@@ -161,11 +161,24 @@ void Rows::runtime(Ledger& ledger) const {
   context.source = kFitted;
   context.formula = {"gone before vLLM looks at the card, outside of its budget", {}};
   ledger.add(std::move(context));
-  LedgerRow outside = row(Component::runtime, "kernels and libraries", d_.non_torch,
-                          measured_.non_torch ? Basis::measured : Basis::modelled);
+  const Bytes fused = d_.totals.all_reduce;
+  LedgerRow outside =
+      row(Component::runtime, "kernels and libraries", d_.non_torch + ByteRange::exactly(-fused),
+          measured_.non_torch ? Basis::measured : Basis::modelled);
   outside.source = kFitted;
   outside.formula = {"memory outside of torch after the profile run", {}};
   ledger.add(std::move(outside));
+  if (fused.count() == 0) return;
+  const VllmShape& s = d_.stage->shape;
+  LedgerRow buffers =
+      row(Component::runtime, "all-reduce buffers", ByteRange::exactly(fused), Basis::derived);
+  buffers.source = "flashinfer comm/trtllm_ar.py";
+  buffers.formula = {
+      "4 x tokens x ranks x hidden_size x element, in three buffers rounded up to a step",
+      {{"tokens", double(std::min(s.all_reduce_tokens, b_.decided.batch_tokens))},
+       {"ranks", double(b_.given.tensor)},
+       {"step", double(s.all_reduce_step.count())}}};
+  ledger.add(std::move(buffers));
 }
 
 void Rows::graphs(Ledger& ledger, const ByteRange& bytes, std::string_view item,

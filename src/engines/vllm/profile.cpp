@@ -71,6 +71,9 @@ GraphSize graph_size(Facts& facts, const json::Value& row, const std::string& ki
 
 void read_overheads(Facts& facts, const Circumstances& now, Profile& p) {
   p.non_torch = facts.mib(facts.row("non_torch", now));
+  p.all_reduce_limit = KiB(facts.integer(facts.row("all_reduce_limit", now), "kib")).count();
+  p.all_reduce_step = MiB(facts.integer("all_reduce_step_mib"));
+  p.all_reduce_alone = facts.flag("all_reduce_fused_alone");
   p.before_snapshot = facts.mib(facts.row("before_snapshot", now));
   const json::Value& layer = facts.row("graph_layer", now);
   p.graph_layer = graph_size(facts, layer, "");
@@ -104,6 +107,9 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   p.gptq_without_marlin = fp8.find("gptq_without_marlin") != nullptr;
   p.weights_per_mille = facts.integer(facts.row("weights_per_mille", now), "value");
   p.unverified_per_mille = facts.integer("unverified_per_mille");
+  const json::Value& habit = facts.row("habit_per_mille", now);
+  p.habit_low_per_mille = facts.integer(habit, "low");
+  p.habit_high_per_mille = facts.integer(habit, "high");
 }
 
 }  // namespace

@@ -77,7 +77,10 @@ struct Profile {
 
   // Outside of torch, and graphs
   ByteRange non_torch;
-  ByteRange before_snapshot;  // context, communication: charged to nothing
+  int64_t all_reduce_limit = 0;   // largest tensor whose all-reduce is fused with the norm; 0: none
+  Bytes all_reduce_step;          // its buffers are rounded up to
+  bool all_reduce_alone = false;  // not beside pipeline or data parallelism
+  ByteRange before_snapshot;      // context, communication: charged to nothing
   GraphSize graph_layer, graph_latent_layer, graph_sparse_layer;  // per layer and captured size
   int64_t graph_low_percent = 0, graph_high_percent = 0;          // of the estimate
   int64_t graph_taken_low_percent = 0, graph_taken_high_percent = 0;
@@ -97,6 +100,8 @@ struct Profile {
   bool fp4_without_workspace = false;  // NVFP4 experts keep no workspace
   int64_t weights_per_mille = 0;       // bar of loaded weights
   int64_t unverified_per_mille = 0;    // upper bar where the model leaves tensors out
+  // Bars where the publisher's habit stands for a 4-bit repository's own config.
+  int64_t habit_low_per_mille = 0, habit_high_per_mille = 0;
 };
 
 // `now` describes card and flags; its `first_engine` is set from the version and VLLM_USE_V1,

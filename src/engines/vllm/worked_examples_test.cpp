@@ -30,6 +30,7 @@ Build built(const Asked& asked) {
 VllmTotals totals(const Build& b, Bytes total, int64_t non_torch, int64_t graphs) {
   VllmShape shape = b.stages.front().shape;
   shape.non_torch = Bytes(non_torch);
+  shape.all_reduce_row = 0;
   shape.graph_piece_bytes = shape.graph_full_bytes = Bytes();
   shape.graph_workspace = Bytes(graphs);
   return evaluate(shape, point_of(b, total));
