@@ -62,12 +62,27 @@ Result<Model> build_wrapped(const json::Reader& config, const Wrapped& family) {
   return b.finish();
 }
 
+Fields section_of(const Fields& top, std::string_view key, Absent absent) {
+  if (const auto section = top.section({key})) return *section;
+  if (absent == Absent::fault) {
+    top.fail(top.reader().error(ErrorCode::missing_field,
+                                "field '" + std::string(key) + "' is missing"));
+    return top;
+  }
+  static const json::Value kEmpty = json::Value::object();
+  return Fields(json::Reader(kEmpty, top.reader().where().source));
+}
+
 const Wrapped& wrapped_row(std::span<const Wrapped> rows, const json::Reader& config) {
   const std::string type = Fields(config).text_or({"model_type"}, "");
+  const Wrapped* best = &rows.front();
+  size_t length = 0;
   for (const Wrapped& row : rows) {
-    if (row.type == type) return row;
+    if (row.type.size() < length || !starts_with(type, row.type)) continue;
+    best = &row;
+    length = row.type.size();
   }
-  return rows.front();
+  return *best;
 }
 
 }  // namespace vramwise::model

@@ -28,7 +28,13 @@ struct Wrapped {
 
 Result<Model> build_wrapped(const json::Reader& config, const Wrapped& family);
 
-// The row of a table that serves the config's model_type or else its class; the first by default.
+// The object under `key` of the whole config. Absent: a fault that names it, or with Absent::empty
+// an object without keys, which leaves everything to the class.
+enum class Absent { fault, empty };
+Fields section_of(const Fields& top, std::string_view key, Absent absent = Absent::fault);
+
+// The row whose type starts the config's model_type, the longest of them ("qwen2_5_omni" serves
+// "qwen2_5_omni_thinker"); the first when none does.
 const Wrapped& wrapped_row(std::span<const Wrapped> rows, const json::Reader& config);
 
 }  // namespace vramwise::model

@@ -1,5 +1,7 @@
 // ERNIE 4.5, dense and with experts (an MTP block of its own shape in the 21B and 300B).
 // Source: transformers models/ernie4_5, models/ernie4_5_moe; baidu/ERNIE-4.5-300B-A47B-PT.
+#include <algorithm>
+
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 
@@ -22,9 +24,28 @@ void add_mtp(Builder& b, const Heads& heads, bool bias, int64_t width) {
   b.linear(Role::mtp_projection, "mtp_linear_proj.0", b.hidden(), 2 * b.hidden(), bias);
 }
 
+// One number, or one for text and one for images (ERNIE 4.5 VL): the `which`-th.
+int64_t of_pair(const Fields& fields, std::string_view key, size_t which, int64_t fallback) {
+  const auto value = fields.reader().find(key);
+  if (!value || !value->value().is_array()) return fields.number({key}, fallback, -1, kMaxExtent);
+  const std::vector<int64_t> pair = fields.any_integers({key});
+  if (which < pair.size()) return pair[which];
+  return pair.empty() ? fallback : pair.front();
+}
+
+// ERNIE 4.5 VL: a router and experts of their own for tokens of images. The file numbers them on
+// behind those of text.
+void add_image_experts(Builder& b, int64_t experts, int64_t width) {
+  b.add(Role::router, "mlp.gate.weight_1", {experts, b.hidden()});
+  b.gated_tensors(Role::expert_gate, Role::expert_up, Role::expert_down, "mlp.experts.image.{e}.",
+                  width, "gate_proj", "up_proj", "down_proj", false, experts);
+}
+
 Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
-  const bool experts = fields.text_or({"model_type"}, "") == "ernie4_5_moe";
+  const std::string type = fields.text_or({"model_type"}, "");
+  const bool sees = type == "ernie4_5_moe_vl_text" || type == "ernie4_5_vl_moe_text";
+  const bool experts = type == "ernie4_5_moe" || sees;
   Builder b(fields, fields,
             {.tied = true, .positions = 131072, .gguf = experts ? "ernie4_5-moe" : "ernie4_5"});
   const bool bias = fields.flag({"use_bias"}, false);
@@ -34,14 +55,18 @@ Result<Model> build(const json::Reader& config) {
   options.qkv_bias = options.output_bias = options.mlp_bias = bias;
   MoeFeedForward moe;
   int64_t first = 0, last = 0, every = 1;
+  const int64_t image_width =
+      std::max<int64_t>(1, of_pair(fields, "moe_intermediate_size", 1, 512));
   if (experts) {
-    moe.experts = fields.required({"moe_num_experts"}, 1, kMaxExperts);
+    moe.experts = sees ? std::max<int64_t>(1, of_pair(fields, "moe_num_experts", 0, 64))
+                       : fields.required({"moe_num_experts"}, 1, kMaxExperts);
     moe.active = fields.required({"moe_k", "num_experts_per_tok"}, 1, kMaxExperts);
-    moe.width = fields.extent({"moe_intermediate_size"});
+    moe.width = sees ? std::max<int64_t>(1, of_pair(fields, "moe_intermediate_size", 0, 1536))
+                     : fields.extent({"moe_intermediate_size"});
     moe.shared_width = moe.width * fields.experts_or({"moe_num_shared_experts"}, 0);
     moe.correction_bias = true;
-    first = fields.number({"moe_layer_start_index"}, 1, 0, kMaxLayers);
-    last = fields.number({"moe_layer_end_index"}, -1, -1, kMaxLayers);
+    first = of_pair(fields, "moe_layer_start_index", 0, 1);
+    last = of_pair(fields, "moe_layer_end_index", 0, -1);
     if (last < 0) last = layers - 1;
     every = fields.divisor_or({"moe_layer_interval"}, 1);
     options.feed_forward = [&](int64_t i) {
@@ -49,8 +74,9 @@ Result<Model> build(const json::Reader& config) {
       MoeFeedForward plain = moe;
       plain.correction_bias = false;  // stored as [1, experts], under its own name
       b.buffer(Role::router_correction_bias, "mlp.moe_statics.e_score_correction_bias",
-               {1, moe.experts}, DType::float32);
+               {sees ? 2 : 1, moe.experts}, DType::float32);
       b.moe(plain, {.expert_bias = bias});
+      if (sees) add_image_experts(b, moe.experts, image_width);
       b.layer().feed_forward = moe;
       return true;
     };
@@ -62,7 +88,8 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"ernie4_5", "ernie4_5_moe"};
+constexpr std::string_view kTypes[] = {"ernie4_5", "ernie4_5_moe", "paddleocr_vl_text",
+                                       "ernie4_5_moe_vl_text", "ernie4_5_vl_moe_text"};
 constexpr std::string_view kClasses[] = {"Ernie4_5ForCausalLM", "Ernie4_5_MoeForCausalLM"};
 
 }  // namespace

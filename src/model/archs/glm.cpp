@@ -1,5 +1,6 @@
-// GLM-4-9B, GLM-4-32B-0414 and GLM-Z1 (two more norms), and ChatGLM 2 and 3 of the remote code.
-// Source: transformers models/glm, models/glm4; THUDM/chatglm3-6b modeling_chatglm.py.
+// GLM-4-9B, GLM-4-32B-0414 and GLM-Z1 (two more norms, as inside GLM-4.1V and GLM-OCR), and
+// ChatGLM 2 and 3 of the remote code. Source: transformers models/glm, models/glm4;
+// THUDM/chatglm3-6b modeling_chatglm.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 
@@ -46,7 +47,7 @@ Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
   const std::string type = fields.text_or({"model_type"}, "glm4");
   if (type == "chatglm") return build_chatglm(fields);
-  const bool four_norms = type == "glm4";
+  const bool four_norms = type != "glm";
   Builder b(fields, fields, {.positions = 131072, .gguf = four_norms ? "glm4" : "chatglm"});
   LlamaLike options;
   options.heads = {.kv_heads = 2, .head_dim = 128};
@@ -65,7 +66,7 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"glm", "glm4", "chatglm"};
+constexpr std::string_view kTypes[] = {"glm", "glm4", "chatglm", "glm4v_text", "glm_ocr_text"};
 constexpr std::string_view kClasses[] = {"GlmForCausalLM", "Glm4ForCausalLM", "ChatGLMModel",
                                          "ChatGLMForConditionalGeneration"};
 

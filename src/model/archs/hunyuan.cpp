@@ -17,7 +17,8 @@ int64_t first_of(const Fields& fields, Keys keys, int64_t fallback, int64_t max)
 
 Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
-  const bool dense = fields.text_or({"model_type"}, "") == "hunyuan_v1_dense";
+  const std::string type = fields.text_or({"model_type"}, "");
+  const bool dense = type == "hunyuan_v1_dense" || type == "hunyuan_vl_text";
   Builder b(fields, fields,
             {.tied = !dense, .positions = 2048, .gguf = dense ? "hunyuan-dense" : "hunyuan-moe"});
   LlamaLike options;
@@ -48,7 +49,8 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan"};
+constexpr std::string_view kTypes[] = {"hunyuan_vl_text", "hunyuan_v1_dense", "hunyuan_v1_moe",
+                                       "hunyuan"};
 constexpr std::string_view kClasses[] = {"HunYuanDenseV1ForCausalLM", "HunYuanMoEV1ForCausalLM",
                                          "HunYuanForCausalLM"};
 

@@ -1,5 +1,8 @@
-// InternVL 2, 2.5 and 3: InternViT, a projector of two matrices, and a language model of any
-// family. Source: OpenGVLab/InternVL2_5-8B modeling_internvl_chat.py, modeling_intern_vit.py.
+// InternVL 2, 2.5, 3 and 3.5 and Intern-S1: InternViT, a projector of two matrices, and a language
+// model of any family. The copies in transformers' own format (model_type internvl) keep q, k and v
+// apart and name tensors in their own way; the counts are the same and the names of the original
+// are shown. Source: OpenGVLab/InternVL2_5-8B modeling_internvl_chat.py, modeling_intern_vit.py;
+// transformers models/internvl; internlm/Intern-S1 configuration_interns1.py.
 #include <algorithm>
 
 #include "model/arch_rule.h"
@@ -13,10 +16,10 @@ int64_t add_tower(Builder& b, const Fields& vision) {
   const int64_t h = vision.extent({"hidden_size"});
   const int64_t width = vision.extent({"intermediate_size"});
   const int64_t layers = vision.layers();
-  const int64_t patch = vision.small({"patch_size"});
-  const int64_t side = vision.small_or({"image_size"}, 448) / patch;
-  const bool qkv_bias = vision.flag({"qkv_bias"}, true);
-  const bool qk_norm = vision.flag({"qk_normalization"}, false);
+  const int64_t patch = pixel_side(vision, "patch_size", 14);
+  const int64_t side = pixel_side(vision, "image_size", 448) / patch;
+  const bool qkv_bias = vision.flag({"qkv_bias", "attention_bias"}, true);
+  const bool qk_norm = vision.flag({"qk_normalization", "use_qk_norm"}, false);
   const bool layer_norm = vision.text_or({"norm_type"}, "layer_norm") != "rms_norm";
   begin_tower(b, "vision_model.");
   b.add(Role::tower, "embeddings.class_embedding", {1, 1, h});
@@ -59,7 +62,8 @@ Result<Model> build(const json::Reader& config) {
     const int64_t merge = int64_t(1 / ratio);
     const int64_t merged = h * merge * merge;
     // Up to max_dynamic_patch tiles and a thumbnail.
-    const int64_t side = vision->small_or({"image_size"}, 448) / vision->small({"patch_size"});
+    const int64_t side =
+        pixel_side(*vision, "image_size", 448) / pixel_side(*vision, "patch_size", 14);
     const int64_t tiles =
         top.small_or({"max_dynamic_patch"}, 12) + (top.flag({"use_thumbnail"}, true) ? 1 : 0);
     describe_items(b, tiles * (side * side / std::max<int64_t>(1, merge * merge)), merge * merge);
@@ -72,8 +76,9 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"internvl_chat"};
-constexpr std::string_view kClasses[] = {"InternVLChatModel"};
+constexpr std::string_view kTypes[] = {"internvl_chat", "internvl", "interns1"};
+constexpr std::string_view kClasses[] = {"InternVLChatModel", "InternVLForConditionalGeneration",
+                                         "InternS1ForConditionalGeneration"};
 
 }  // namespace
 

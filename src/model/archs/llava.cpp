@@ -36,7 +36,7 @@ int64_t add_tower(Builder& b, const Fields& vision) {
 }
 
 void add_llava(Builder& b, const Fields& top) {
-  const Fields vision = top.nested({"vision_config"});
+  const Fields vision = section_of(top, "vision_config", Absent::empty);
   const std::string type = top.text_or({"model_type"}, "llava");
   const int64_t h = add_tower(b, vision);
   // One token a patch; LLaVA-NeXT cuts large images into tiles of its own choice.

@@ -67,7 +67,7 @@ Result<Model> build(const json::Reader& config) {
   return type == "qwen" ? build_qwen1(config) : build_qwen2(config, type == "mimo");
 }
 
-constexpr std::string_view kTypes[] = {"qwen2", "mimo", "qwen"};
+constexpr std::string_view kTypes[] = {"qwen2", "mimo", "qwen", "qwen2_5_omni_text"};
 constexpr std::string_view kClasses[] = {"Qwen2ForCausalLM"};
 
 }  // namespace

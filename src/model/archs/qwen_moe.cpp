@@ -1,5 +1,6 @@
 // Qwen 1.5/2 MoE (with a gated shared expert) and Qwen 3 MoE (without).
 // Source: transformers models/qwen2_moe, models/qwen3_moe.
+#include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/qwen_parts.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
-  const bool v3 = fields.text_or({"model_type"}, "qwen3_moe") == "qwen3_moe";
+  const bool v3 = starts_with(fields.text_or({"model_type"}, "qwen3_moe"), "qwen3");
   Builder b(fields, fields, {.positions = 32768, .gguf = v3 ? "qwen3moe" : "qwen2moe"});
   const std::vector<bool> sparse = qwen_sparse_layers(fields, fields.layers());
   LlamaLike options;
@@ -30,7 +31,7 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"qwen2_moe", "qwen3_moe"};
+constexpr std::string_view kTypes[] = {"qwen2_moe", "qwen3_moe", "qwen3_omni_moe_text"};
 constexpr std::string_view kClasses[] = {"Qwen3MoeForCausalLM", "Qwen2MoeForCausalLM"};
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace vramwise::model {
 namespace {
 
 void add_paligemma(Builder& b, const Fields& top) {
-  const Fields vision = siglip_fields(top.nested({"vision_config"}));
+  const Fields vision = siglip_fields(section_of(top, "vision_config"));
   const int64_t h =
       add_siglip(b, vision, {.scope = "vision_tower.vision_model.", .class_has_head = true});
   begin_projector(b, "multi_modal_projector.");
@@ -21,7 +21,7 @@ void add_paligemma(Builder& b, const Fields& top) {
 }
 
 void add_idefics2(Builder& b, const Fields& top) {
-  const Fields vision = siglip_fields(top.nested({"vision_config"}));
+  const Fields vision = siglip_fields(section_of(top, "vision_config"));
   const int64_t h = add_siglip(b, vision, {.scope = "model.vision_model."});
   // As wide inside as the language model's MLP.
   const int64_t width = b.text().extent({"intermediate_size"});
@@ -34,7 +34,7 @@ void add_idefics2(Builder& b, const Fields& top) {
 }
 
 void add_idefics3(Builder& b, const Fields& top) {
-  const Fields vision = top.nested({"vision_config"})
+  const Fields vision = section_of(top, "vision_config")
                             .with_defaults({{"hidden_size", 1152},
                                             {"intermediate_size", 3072},
                                             {"num_hidden_layers", 12},
@@ -48,7 +48,7 @@ void add_idefics3(Builder& b, const Fields& top) {
 
 // Patches merged into one, and a gated matrix whose halves meet. `norm`: Aya's.
 void add_cohere_projector(Builder& b, const Fields& top, int64_t class_width, bool norm) {
-  const Fields vision = siglip_fields(top.nested({"vision_config"}));
+  const Fields vision = siglip_fields(section_of(top, "vision_config"));
   const int64_t h =
       add_siglip(b, vision, {.scope = "vision_tower.vision_model.", .class_has_head = true});
   const int64_t merge = top.number({"downsample_factor"}, 2, 1, 64);

@@ -1,5 +1,6 @@
-// Source: deepseek-ai/DeepSeek-OCR deepencoder.py and modeling_deepseekocr.py. What its config
-// leaves out is fixed in that code. The sum is checked against the hub's element count.
+// Source: deepseek-ai/DeepSeek-OCR deepencoder.py and modeling_deepseekocr.py, DeepSeek-OCR-2
+// deepencoderv2.py. What the configs leave out is fixed in that code. The sums are checked against
+// the hub's element counts.
 #include "model/towers/deep_encoder.h"
 
 #include <algorithm>
@@ -80,11 +81,41 @@ int64_t add_clip_large(Builder& b, const Fields& clip) {
   return h;
 }
 
+// DeepSeek-OCR 2: Qwen2 0.5B without its embedding, reading the map and learned queries.
+int64_t add_qwen2_encoder(Builder& b, const Fields& qwen2) {
+  const int64_t h = qwen2.extent_or({"dim"}, 896);
+  const int64_t layers = 24, width = 4864, kv = 2 * 64;
+  begin_tower(b, "model.qwen2_model.");
+  b.add(Role::tower, "query_1024.weight", {256, h});
+  b.add(Role::tower, "query_768.weight", {144, h});
+  for (int64_t i = 0; i < layers && !b.failed(); ++i) {
+    const std::string s = block_scope("model.model.layers.", i);
+    tower_linear(b, s + "self_attn.q_proj", h, h, true);
+    tower_linear(b, s + "self_attn.k_proj", kv, h, true);
+    tower_linear(b, s + "self_attn.v_proj", kv, h, true);
+    tower_linear(b, s + "self_attn.o_proj", h, h, false);
+    b.gated_tensors(Role::tower, Role::tower, Role::tower, s + "mlp.", width, "gate_proj",
+                    "up_proj", "down_proj", false, 1, h);
+    tower_norm(b, s + "input_layernorm", h, false);
+    tower_norm(b, s + "post_attention_layernorm", h, false);
+  }
+  tower_norm(b, "model.model.norm", h, false);
+  describe_tower(b, h, width, layers);
+  return h;
+}
+
 }  // namespace
 
 void add_deep_encoder(Builder& b, const Fields& vision) {
   const Fields width = vision.nested({"width"});
   add_sam(b, width.nested({"sam_vit_b"}), vision.extent_or({"image_size"}, 1024));
+  if (const auto qwen2 = width.section({"qwen2-0-5b"})) {
+    const int64_t from = add_qwen2_encoder(b, *qwen2);
+    begin_projector(b, "model.");
+    projector_linear(b, "projector.layers", b.hidden(), from, true);
+    b.add(Role::projector, "view_seperator", {b.hidden()});  // spelled so in the checkpoint
+    return;
+  }
   const int64_t h = add_clip_large(b, width.nested({"clip-l-14-224"}));
   begin_projector(b, "model.");
   projector_linear(b, "projector.layers", b.hidden(), 2 * h, true);  // both encoders side by side

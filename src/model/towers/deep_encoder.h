@@ -1,5 +1,5 @@
 // DeepSeek-OCR's image encoder: SAM ViT-B with windows, two convolutions that shrink its map, CLIP
-// ViT-L over the result, and one matrix into the language model.
+// ViT-L over the result (DeepSeek-OCR 2: Qwen2 0.5B), and one matrix into the language model.
 #pragma once
 
 #include "model/builder.h"

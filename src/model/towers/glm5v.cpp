@@ -6,7 +6,7 @@
 
 namespace vramwise::model {
 
-void add_glm5v(Builder& b, const Fields& vision) {
+void add_glm5v(Builder& b, const Fields& vision, int64_t merger) {
   const int64_t h = vision.extent({"hidden_size"});
   const int64_t out = vision.extent({"out_hidden_size"});
   const int64_t width = vision.extent({"intermediate_size"});
@@ -33,7 +33,7 @@ void add_glm5v(Builder& b, const Fields& vision) {
   }
   b.add(Role::tower, "downsample.weight", {out, h, merge, merge});
   b.add(Role::tower, "downsample.bias", {out});
-  add_glm_merger(b, out, vision.extent_or({"projection_intermediate_size"}, 10240));
+  add_glm_merger(b, out, vision.extent_or({"projection_intermediate_size"}, merger));
   describe_tower(b, h, width, layers);
 }
 

@@ -2,6 +2,8 @@
 // Conv3d weights have five extents; channels and frames are written as one here.
 #include "model/towers/qwen_vision.h"
 
+#include <utility>
+
 #include "model/towers/tower.h"
 
 namespace vramwise::model {
@@ -88,7 +90,7 @@ void add_qwen2_5_vision(Builder& b, const Fields& vision, std::string scope) {
   describe_images(b, p);
 }
 
-void add_qwen3_vision(Builder& b, const Fields& vision) {
+void add_qwen3_vision(Builder& b, const Fields& vision, std::string scope) {
   const Patches p = read_patches(vision);
   const int64_t h = vision.extent({"hidden_size"});
   const int64_t width = vision.extent({"intermediate_size"});
@@ -96,7 +98,7 @@ void add_qwen3_vision(Builder& b, const Fields& vision) {
   const int64_t layers = vision.layers({"depth"});
   const int64_t merged = h * p.merge * p.merge;
   const int64_t levels = int64_t(vision.any_integers({"deepstack_visual_indexes"}).size());
-  begin_tower(b, "model.visual.");
+  begin_tower(b, std::move(scope));
   add_patch_embedding(b, p, h, true);
   b.add(Role::tower, "pos_embed.weight", {vision.extent({"num_position_embeddings"}), h});
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {

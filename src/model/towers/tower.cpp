@@ -6,11 +6,11 @@
 
 namespace vramwise::model {
 
-int64_t pixel_side(const Fields& vision, std::string_view key) {
+int64_t pixel_side(const Fields& vision, std::string_view key, int64_t fallback) {
   const auto given = vision.reader().find(key);
-  if (!given || !given->value().is_array()) return vision.small({key});
+  if (!given || !given->value().is_array()) return vision.divisor_or({key}, fallback);
   const std::vector<int64_t> sides = vision.any_integers({key}, kMaxSmall);
-  return sides.empty() ? 1 : std::max<int64_t>(1, sides.front());
+  return sides.empty() ? fallback : std::max<int64_t>(1, sides.front());
 }
 
 std::string block_scope(std::string_view list, int64_t index) {

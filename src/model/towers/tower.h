@@ -35,7 +35,7 @@ inline void projector_linear(Builder& b, std::string_view name, int64_t out, int
 }
 
 // A side in pixels that a config gives as one number or as [height, width]: the first of them.
-int64_t pixel_side(const Fields& vision, std::string_view key);
+int64_t pixel_side(const Fields& vision, std::string_view key, int64_t fallback);
 
 // "encoder.layers.<i>."
 std::string block_scope(std::string_view list, int64_t index);
