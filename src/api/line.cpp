@@ -119,7 +119,10 @@ Result<FromLine> request_from_line(const json::Reader& request) {
   Value filled = request.value();
   filled.erase("line");
   if (!reading.model.empty() && filled.find("model") == nullptr) {
-    part(filled, "model").set("ref", reading.model);
+    // A name without a tag is the latest of Ollama's library, which says how it is stored.
+    const bool untagged =
+        reading.engine == "ollama" && reading.model.find_first_of("/:\\") == std::string::npos;
+    part(filled, "model").set("ref", reading.model + (untagged ? ":latest" : ""));
   }
   Value& target = part(filled, "engine");
   set_if_absent(target, "name", (*engine)->name());

@@ -83,6 +83,7 @@ Result<ModelRef> load(std::string_view name) {
 struct Asked {
   std::string name;  // what is left
   std::string weights;
+  bool of_ollama = false;  // a tag said so, which `name` has lost
   std::optional<StoredFormat> format;
   Notes notes;
 };
@@ -151,6 +152,11 @@ void take_tag(Asked& asked) {
     return;
   }
   if (!ollama) return;
+  if (tag == "latest" && !contains(Kind::model, asked.name)) {
+    asked.name.resize(colon);  // listed by its bare name
+    asked.of_ollama = true;
+    return;
+  }
   // From the last part to the first, as long as a part is a type or says nothing of the shape.
   while (!contains(Kind::model, asked.name)) {
     const size_t dash = asked.name.rfind('-');
@@ -187,7 +193,9 @@ void take_file_name(Asked& asked) {
     for (const size_t at : {before, cut}) {
       if (at == std::string::npos || !asked.weights.empty()) continue;
       if (const auto type = gguf_type(std::string_view(asked.name).substr(at + 1))) {
-        asked.weights = *type;
+        // Files of that name have the experts in MXFP4 and the rest in Q8_0.
+        // Source: huggingface.co/ggml-org/gpt-oss-20b-GGUF (11.27 GiB), gpt-oss-120b-GGUF (59.02).
+        asked.weights = to_lower(*type) == "mxfp4" ? "MXFP4_MOE" : *type;
         asked.name.resize(at);
       }
     }
@@ -206,6 +214,15 @@ std::string plain_name(std::string_view ref) {
   return name;
 }
 
+// bartowski's names carry the owner: "google_gemma-3-27b-it" is google/gemma-3-27b-it.
+std::optional<std::string> with_owner(std::string name) {
+  const size_t bar = name.find('_');
+  if (bar == std::string::npos) return std::nullopt;
+  name[bar] = '/';
+  if (contains(Kind::model, name)) return name;
+  return std::nullopt;
+}
+
 // The name in the catalog that stands for this one, taking endings off until there is one.
 std::optional<std::string> listed_name(Asked& asked) {
   if (contains(Kind::model, asked.name)) return asked.name;
@@ -215,6 +232,7 @@ std::optional<std::string> listed_name(Asked& asked) {
     if (contains(Kind::model, asked.name)) return asked.name;
     const std::string bare(without_publisher(asked.name));
     if (bare != asked.name && contains(Kind::model, bare)) return bare;
+    if (const auto owned = with_owner(bare)) return owned;
     if (!take_ending(asked)) break;
   }
   // A name alone is Ollama's "latest".
@@ -258,8 +276,9 @@ void assume_rules_of_2023(ModelRef& model, std::string_view ref) {
 }
 
 // Names of Ollama's library stand for a file of one type, usually Q4_K_M.
-void assume_ollama_type(ModelRef& model, std::string_view name) {
-  if (name.find(':') == std::string_view::npos || !model.weights.empty()) return;
+void assume_ollama_type(ModelRef& model, std::string_view name, bool of_ollama) {
+  const bool tagged = name.find(':') != std::string_view::npos;
+  if ((!tagged && !of_ollama) || !model.weights.empty()) return;
   if (!model.quantization_config.is_null()) return;  // gpt-oss keeps its own format
   model.weights = ends_with(name, "-qat") ? "Q4_0" : "Q4_K_M";
   // Made in April 2025 by Ollama 0.6.5 to 0.6.8 itself, with attn_v in 16 bits.
@@ -295,6 +314,17 @@ Result<ModelRef> resolve_model(std::string_view ref) {
     model.notes.assume("model_variant", quoted(as_asked) + " is taken as a variant of " + model.id +
                                             ": the same shape");
   }
+  const json::Value* method = model.quantization_config.find("quant_method");
+  const bool packed = method != nullptr && method->is_string() && method->as_string() == "mxfp4";
+  if (packed && asked.format && asked.format->weights == "Q4_K_M") {
+    // A repository of GGUF files whose experts are MXFP4 in every one of them.
+    asked.format->weights = "MXFP4_MOE";
+    asked.notes = {};
+    asked.notes.assume("stored_format",
+                       "no file of the GGUF repository is named; the usual one keeps the experts "
+                       "in MXFP4, the rest is Q8_0",
+                       "huggingface.co/ggml-org/gpt-oss-20b-GGUF");
+  }
   model.notes.append(asked.notes);
   if (asked.format) {
     model.weights = asked.format->weights;
@@ -305,7 +335,7 @@ Result<ModelRef> resolve_model(std::string_view ref) {
     model.weights = asked.weights;
     model.quantization_config = {};
   }
-  assume_ollama_type(model, *name);
+  assume_ollama_type(model, *name, asked.of_ollama);
   assume_imatrix(model, as_asked);
   assume_rules_of_2023(model, as_asked);
   return model;

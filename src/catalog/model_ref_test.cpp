@@ -63,6 +63,8 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
       {"bartowski/Qwen3-8B-GGUF:Q5_K_M", "Qwen/Qwen3-8B", "", "Q5_K_M"},
       {"unsloth/Qwen3-4B-Instruct-2507-GGUF", "Qwen/Qwen3-4B-Instruct-2507", "", "Q4_K_M"},
       {"unsloth/gpt-oss-20b-GGUF:Q8_0", "openai/gpt-oss-20b", "", "Q8_0"},
+      {"ggml-org/gpt-oss-20b-GGUF", "openai/gpt-oss-20b", "", "MXFP4_MOE"},
+      {"bartowski/google_gemma-3-27b-it-GGUF:Q4_K_M", "google/gemma-3-27b-it", "", "Q4_K_M"},
       {"qwen3-8b:q4_k_m", "Qwen/Qwen3-8B", "", "Q4_K_M"},
       {"hf.co/unsloth/Qwen3-8B-GGUF:UD-Q4_K_XL", "Qwen/Qwen3-8B", "", "UD-Q4_K_XL"},
       // names of files that are not here
@@ -70,11 +72,15 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
       {"models\\phi-4-q6_k.gguf", "microsoft/phi-4", "", "Q6_K"},
       {"GLM-4.5-Air-UD-Q4_K_XL-00001-of-00002.gguf", "zai-org/GLM-4.5-Air", "", "UD-Q4_K_XL"},
       {"qwen3-8b.Q5_K_M.gguf", "Qwen/Qwen3-8B", "", "Q5_K_M"},
+      {"gpt-oss-120b-mxfp4-00001-of-00003.gguf", "openai/gpt-oss-120b", "", "MXFP4_MOE"},
+      {"Qwen_Qwen3-32B-Q6_K.gguf", "Qwen/Qwen3-32B", "", "Q6_K"},
       // Ollama
       {"llama3.3:70b-instruct-q3_K_M", "meta-llama/Llama-3.3-70B-Instruct", "", "Q3_K_M"},
       {"qwen3:30b-a3b-instruct-2507-q4_K_M", "Qwen/Qwen3-30B-A3B-Instruct-2507", "", "Q4_K_M"},
       {"llama3.1:8b", "meta-llama/Llama-3.1-8B", "", "Q4_K_M"},
       {"gpt-oss:20b", "openai/gpt-oss-20b", "mxfp4", ""},
+      {"qwen3:latest", "Qwen/Qwen3-8B", "", "Q4_K_M"},
+      {"qwen3", "Qwen/Qwen3-8B", "", ""},
       {"gemma3:27b-it-qat", "google/gemma-3-27b-it", "", "Q4_0"},
       // dates and tunings
       {"Qwen/Qwen3-32B-2512", "Qwen/Qwen3-32B", "", ""},
