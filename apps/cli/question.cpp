@@ -74,8 +74,19 @@ Result<json::Value> build_request(const Question& question) {
     if (request.find(member.key) == nullptr) request.set(member.key, member.value);
   }
   const auto options = request_options();
+  std::string arrivals;  // the flag that says how requests come
   for (size_t i = 0; i < options.size(); ++i) {
     const std::string flag(options[i].names.substr(options[i].names.find("--")));
+    if (!question.values[i].empty() &&
+        (flag == "--rate" || flag == "--users" || flag == "--replay")) {
+      if (!arrivals.empty()) {
+        return fail(Error(ErrorCode::inconsistent,
+                          arrivals + " and " + flag + " both say how requests come")
+                        .at(flag)
+                        .hint("give one of them: --rate N, --users N or --replay SPEED"));
+      }
+      arrivals = flag;
+    }
     for (const std::string& value : question.values[i]) {
       TRY(options[i].apply(request, value, flag));
     }

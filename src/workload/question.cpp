@@ -112,6 +112,11 @@ Result<Lengths> read_lengths(const json::Reader& load, std::unique_ptr<Trace>& t
                                           " rows of the trace are of requests that failed and "
                                           "were left out");
     }
+    if (read.priorities) {
+      notes.warn("trace_priorities",
+                 "the trace's priorities are not followed: requests are simulated first come, "
+                 "first served");
+    }
     if (read.no_output > 0) {
       notes.warn("trace_no_output", format_grouped(read.no_output) +
                                         " rows of the trace have an answer of 0 tokens and count "

@@ -385,7 +385,12 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
                     .at("hardware")
                     .hint("vramwise plan says what would help"));
   }
-  (void)notes;
+  if (const json::Value* order = setting("order");
+      order != nullptr && order->is_string() && order->as_string() != "fcfs") {
+    notes.warn("order", "requests are simulated first come, first served: the order '" +
+                            order->as_string() +
+                            "' is not, so that waiting and evictions of single requests differ");
+  }
   return s;
 }
 

@@ -10,6 +10,7 @@
 #include "json/parse.h"
 #include "json/reader.h"
 #include "workload/source.h"
+#include "workload/trace_lines.h"
 
 namespace vramwise::workload {
 namespace {
@@ -17,38 +18,10 @@ namespace {
 constexpr int64_t kMostIds = int64_t{1} << 28;  // of conversations, texts and links between them
 constexpr int64_t kMostPieces = 1'000'000;
 
+constexpr double kMostSeconds = 1e12;  // either side of zero: arrivals count from the first
 constexpr size_t kMaxRows = 10'000'000;
 constexpr size_t kMaxLine = 1 << 20;
 constexpr size_t kMaxChain = 50'000'000;
-
-struct Line {
-  std::string_view text;
-  int64_t number = 0;
-};
-
-// Lines of a text without their ends; blank ones are passed over.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {
-    // A byte-order mark is no part of the header.
-    if (starts_with(text_, "\xef\xbb\xbf")) text_.remove_prefix(3);
-  }
-  std::optional<Line> next() {
-    while (!text_.empty()) {
-      const size_t end = text_.find('\n');
-      std::string_view line = text_.substr(0, end);
-      text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
-      ++number_;
-      if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-      if (!trim(line).empty()) return Line{line, number_};
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::string_view text_;
-  int64_t number_ = 0;
-};
 
 Error fault(std::string_view name, int64_t line, int64_t column, std::string what) {
   Where where;
@@ -60,64 +33,6 @@ Error fault(std::string_view name, int64_t line, int64_t column, std::string wha
 
 std::string shown(std::string_view field) {
   return "'" + std::string(field.substr(0, 40)) + (field.size() > 40 ? "…'" : "'");
-}
-
-// Fields of a CSV line; quotes may surround a field, commas inside them do not split.
-void split_csv(std::string_view line, std::vector<std::string_view>& fields) {
-  fields.clear();
-  size_t begin = 0;
-  bool quoted = false;
-  for (size_t i = 0; i <= line.size(); ++i) {
-    if (i < line.size() && line[i] == '"') quoted = !quoted;
-    if (i < line.size() && (line[i] != ',' || quoted)) continue;
-    std::string_view field = trim(line.substr(begin, i - begin));
-    if (field.size() >= 2 && field.front() == '"' && field.back() == '"') {
-      field = field.substr(1, field.size() - 2);
-    }
-    fields.push_back(field);
-    begin = i + 1;
-  }
-}
-
-// Days since 1970-01-01. Source: Hinnant, chrono-compatible low-level date algorithms.
-int64_t days_from_civil(int64_t y, int64_t m, int64_t d) {
-  y -= m <= 2;
-  const int64_t era = (y >= 0 ? y : y - 399) / 400;
-  const int64_t yoe = y - era * 400;
-  const int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-  const int64_t doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-  return era * 146097 + doe - 719468;
-}
-
-// "2023-11-16 18:15:46.6805900", with or without a zone "+00:00", in seconds.
-std::optional<double> clock_time(std::string_view text) {
-  if (text.size() < 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') {
-    return std::nullopt;
-  }
-  const auto part = [&](size_t at, size_t length) {
-    return parse_integer(text.substr(at, length));
-  };
-  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2);
-  const auto hour = part(11, 2), minute = part(14, 2);
-  size_t end = 17;
-  while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == '.')) ++end;
-  const auto second = parse_number(text.substr(17, end - 17));
-  if (!year || !month || !day || !hour || !minute || !second || *month < 1 || *month > 12 ||
-      *day < 1 || *day > 31 || *hour > 24 || *minute > 60 || *second > 61) {
-    return std::nullopt;
-  }
-  double zone = 0;
-  const std::string_view rest = trim(text.substr(end));
-  if (rest.size() == 6 && (rest[0] == '+' || rest[0] == '-')) {
-    const auto hours = parse_integer(rest.substr(1, 2));
-    const auto minutes = parse_integer(rest.substr(4, 2));
-    if (!hours || !minutes) return std::nullopt;
-    zone = double(*hours * 3600 + *minutes * 60) * (rest[0] == '-' ? -1 : 1);
-  } else if (!rest.empty() && rest != "Z") {
-    return std::nullopt;
-  }
-  return double(days_from_civil(*year, *month, *day) * 86400 + *hour * 3600 + *minute * 60) +
-         *second - zone;
 }
 
 enum class Field { arrival, stamp, prompt, output, session, prefix, prefix_tokens };
@@ -196,13 +111,15 @@ class Reader {
 
 Result<Trace> Reader::csv(Lines& lines, const Line& header) {
   std::vector<std::string_view> fields;
-  split_csv(header.text, fields);
+  const char separator = separator_of(header.text);
+  split_fields(header.text, separator, fields);
   std::array<int, 7> place;
   place.fill(-1);
   const auto at = [&](Field f) -> int& { return place[size_t(f)]; };
   bool burst = false;
   for (size_t i = 0; i < fields.size(); ++i) {
     const std::string title = to_lower(fields[i]);
+    trace_.priorities = trace_.priorities || title == "priority";
     burst = burst || title == "response tokens";
     if (!columns_.prompt.empty()) {
       if (fields[i] == columns_.prompt) at(Field::prompt) = int(i);
@@ -224,6 +141,9 @@ Result<Trace> Reader::csv(Lines& lines, const Line& header) {
                             std::string(at(Field::prompt) < 0 ? "prompts" : "answers") +
                             "; the columns are: " + titles.substr(0, 200));
     error.code = ErrorCode::missing_field;
+    if (parse_number(fields.front())) {
+      error.hints.push_back("the first line has to name the columns; this one has figures");
+    }
     error.hints.push_back("a trace of ours has arrival_seconds,prompt_tokens,output_tokens");
     error.hints.push_back("name the columns: --columns prompt=NAME,output=NAME");
     return fail(std::move(error));
@@ -240,7 +160,7 @@ Result<Trace> Reader::csv(Lines& lines, const Line& header) {
     if (line->text.size() > kMaxLine) {
       return fail(fault(name_, line->number, 0, "the line is longer than 1 MiB"));
     }
-    split_csv(line->text, fields);
+    split_fields(line->text, separator, fields);
     if (fields.size() < needed) {
       return fail(fault(name_, line->number, int64_t(line->text.size()) + 1,
                         "the line has " + format_integer(int64_t(fields.size())) +
@@ -265,7 +185,7 @@ Result<Trace> Reader::csv(Lines& lines, const Line& header) {
       const std::string_view field = fields[size_t(clock)];
       std::optional<double> seconds = parse_number(field);
       if (!seconds) seconds = clock_time(field);
-      if (!seconds || *seconds < 0 || *seconds > 1e12) {
+      if (!seconds || !(*seconds >= -kMostSeconds && *seconds <= kMostSeconds)) {
         return fail(fault(
             name_, line->number, field.data() - line->text.data() + 1,
             "the time of arrival is " + shown(field) + ", neither seconds nor a date and time"));
@@ -321,7 +241,7 @@ Result<Trace> Reader::json_lines(Lines& lines, Line line) {
         row_reader.require_integer({mooncake ? "output_length" : "output_tokens"}, 0, kMaxOutput);
     if (!output) return here(output.error());
     const auto arrival =
-        row_reader.optional_number({mooncake ? "timestamp" : "arrival_seconds"}, 0, 1e15);
+        row_reader.optional_number({mooncake ? "timestamp" : "arrival_seconds"}, -1e15, 1e15);
     if (!arrival) return here(arrival.error());
     if (*output == 0) ++trace_.no_output;
     row.prompt = int32_t(std::max<int64_t>(1, *prompt));
@@ -330,6 +250,7 @@ Result<Trace> Reader::json_lines(Lines& lines, Line line) {
       trace_.has_arrivals = true;
       row.arrival = mooncake ? **arrival / 1000 : **arrival;
     }
+    trace_.priorities = trace_.priorities || row_reader.has("priority");
     if (const auto session = row_reader.find("session")) {
       row.session = number_of(sessions_, json::dump(session->value()));
     }
@@ -392,6 +313,9 @@ Result<Trace> Reader::bench(std::string_view text) {
 
 Result<Trace> read_trace(std::string_view text, std::string_view name,
                          const TraceColumns& columns) {
+  if (starts_with(text, "\xff\xfe") || starts_with(text, "\xfe\xff")) {
+    return fail(fault(name, 1, 0, "the trace is UTF-16").hint("save it as UTF-8"));
+  }
   Lines lines(text);
   const auto first = lines.next();
   if (!first) return fail(fault(name, 1, 0, "the trace is empty"));
@@ -403,6 +327,9 @@ Result<Trace> read_trace(std::string_view text, std::string_view name,
     const bool document = contains(text.substr(0, 1 << 16), "\"input_lens\"") ||
                           (start.size() == 1 || contains(start, "\"input_lens\""));
     trace = document ? reader.bench(text) : reader.json_lines(lines, *first);
+  } else if (start.front() == '[') {
+    return fail(fault(name, first->number, 0, "the trace is a JSON array")
+                    .hint("write one object a line: jq -c '.[]' FILE > trace.jsonl"));
   } else {
     trace = reader.csv(lines, *first);
   }

@@ -36,8 +36,9 @@ struct Trace {
   std::vector<TraceRow> rows;  // in order of arrival
   std::vector<int32_t> chains;
   bool has_arrivals = false;
-  int64_t failed = 0;     // rows of requests that failed, left out
-  int64_t no_output = 0;  // rows without an answer, counted as one token
+  int64_t failed = 0;       // rows of requests that failed, left out
+  int64_t no_output = 0;    // rows without an answer, counted as one token
+  bool priorities = false;  // it has some, which nothing follows
   double span() const { return rows.empty() ? 0 : rows.back().arrival; }
 };
 

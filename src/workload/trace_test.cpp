@@ -37,6 +37,11 @@ TEST(Trace, ReadsEveryFormatByItsFirstLine) {
       {"{\"input_lens\": [10, 20],\n \"output_lens\": [3, 4]}", "vllm bench", 2, 0, 10, 3},
       {"\xef\xbb\xbf\"arrival_seconds\",\"prompt_tokens\",\"output_tokens\"\r\n0,\"1\",2\r\n\r\n",
        "own", 1, 0, 1, 2},
+      // Spreadsheets of other countries, tabs, old Macs; times before zero count from the first.
+      {"arrival_seconds;prompt_tokens;output_tokens\n1;5;6\n", "own", 1, 0, 5, 6},
+      {"arrival_seconds\tprompt_tokens\toutput_tokens\n-2\t5\t6\n3\t7\t8\n", "own", 2, 5, 5, 6},
+      {"arrival_seconds,prompt_tokens,output_tokens\r1,5,6\r\r2,7,8\r", "own", 2, 1, 5, 6},
+      {"{\"arrival_seconds\":-1,\"prompt_tokens\":5,\"output_tokens\":2}\n", "own", 1, 0, 5, 2},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.text);
@@ -76,6 +81,12 @@ TEST(Trace, FaultsHaveTheirLine) {
       {"{\"timestamp\":0,\"input_length\":5}\n", 1, "output_length"},
       {"{\"timestamp\":0,\"input_length\":5,\"output_length\":2}\n[1]\n", 2, "not a JSON object"},
       {"{\"input_lens\":[1,2],\"output_lens\":[1]}", 1, "output_lens has 1"},
+      {"[{\"arrival_seconds\":1}]", 1, "JSON array"},
+      {"0,1,2\n1,2,3\n", 1, "no column holds the tokens of prompts"},
+      {"\xff\xfe"
+       "a",
+       1, "UTF-16"},
+      {"arrival_seconds,prompt_tokens,output_tokens\n0,1,2\n-1e13,1,2\n", 3, "neither seconds nor"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.text);

@@ -88,6 +88,36 @@ class Simulate(unittest.TestCase):
         self.assertIn("had not come to one", block["answer"])
         self.assertNotIn("slo", block)
 
+    def test_priorities_are_said_to_be_left_out(self):
+        out = " ".join(run("simulate", "--gpu", "l40s", "--lengths", "chat", "--rate", "2", "--requests", "500", "--", "vllm", "serve",
+                           "meta-llama/Llama-3.1-8B", "--max-model-len", "8192", "--scheduling-policy", "priority", check=0).stdout.split())
+        self.assertIn("first come, first served: the order 'priority' is not", out)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "t.csv")
+            file.write_text("arrival_seconds,prompt_tokens,output_tokens,priority\n" + "".join(f"{i},100,50,{i % 3}\n" for i in range(120)))
+            self.assertIn("priorities are not followed", " ".join(run("simulate", *SERVED, "--lengths", str(file), "--replay", "1").stdout.split()))
+
+    def test_requests_come_one_way(self):
+        for flags in (("--rate", "5", "--users", "8"), ("--users", "8", "--replay", "1"), ("--rate", "5", "--replay", "1")):
+            out = " ".join(run("simulate", *SERVED, "--lengths", "chat", *flags, check=3).stderr.split())
+            self.assertIn("both say how requests come", out)
+
+    def test_tables_of_other_makers_are_read(self):
+        rows = "".join(f"{i - 50}#{400 + i}#{50 + i}\n" for i in range(120))
+        load = ["simulate", *SERVED, "--replay", "1", "--json", "--lengths"]
+        with tempfile.TemporaryDirectory() as folder:
+            answers = []
+            for name, mark, end in (("plain", ",", "\n"), ("excel", ";", "\r\n"), ("tabs", "\t", "\n"), ("mac", ",", "\r")):
+                file = pathlib.Path(folder, f"{name}.csv")
+                text = ("arrival_seconds#prompt_tokens#output_tokens\n" + rows).replace("#", mark).replace("\n", end)
+                file.write_bytes(text.encode("utf-8-sig"))
+                answers.append(json.loads(run(*load, str(file), check=0).stdout)["simulate"]["ttft_seconds"])
+            self.assertEqual(answers, [answers[0]] * 4)
+            file.write_bytes(text.encode("utf-16"))
+            self.assertIn("save it as UTF-8", run(*load, str(file), check=3).stdout)
+            file.write_text('[{"arrival_seconds": 1}]')
+            self.assertIn("JSON array", run(*load, str(file), check=3).stdout)
+
     def test_results_of_vllm_bench_are_measured_speeds(self):
         one = {"max_concurrency": 1, "request_rate": "inf", "completed": 20, "total_input_tokens": 10240, "total_output_tokens": 5120,
                "output_throughput": 80.0, "median_itl_ms": 12.1, "median_ttft_ms": 62.0}
