@@ -119,10 +119,7 @@ Result<FromLine> request_from_line(const json::Reader& request) {
   Value filled = request.value();
   filled.erase("line");
   if (!reading.model.empty() && filled.find("model") == nullptr) {
-    // A name without a tag is the latest of Ollama's library, which says how it is stored.
-    const bool untagged =
-        reading.engine == "ollama" && reading.model.find_first_of("/:\\") == std::string::npos;
-    part(filled, "model").set("ref", reading.model + (untagged ? ":latest" : ""));
+    part(filled, "model").set("ref", reading.ref.empty() ? reading.model : reading.ref);
   }
   Value& target = part(filled, "engine");
   set_if_absent(target, "name", (*engine)->name());

@@ -112,7 +112,7 @@ class Watch(LiveCase):
         self.assertEqual(card["used_bytes"], 70000 * MIB)
         self.assertEqual(card["planned_bytes"], plan["devices"][0]["reserved_bytes"])
         alarms = {a["id"]: a for a in watch["alarms"]}
-        self.assertIn("449,648", alarms["cache_below_plan"]["text"])
+        self.assertIn(f"{plan['kv']['pool_tokens']:,}", alarms["cache_below_plan"]["text"])
         self.assertIn("users_over_plan", alarms)
         self.assertNotIn("over_plan", alarms)
 
@@ -327,7 +327,8 @@ class Loadtest(LiveCase):
         self.assertAlmostEqual(counted["prefix_hit_share"], 0.25, delta=0.01)
         for what, least in (("itl_seconds", 0.009), ("ttft_seconds", 0.009), ("request_seconds", 0.2), ("queue_seconds", 0)):
             values = server.times[{"itl": "gap", "ttft": "first", "request": "request", "queue": "queue"}[what.split("_")[0]]].values
-            self.assertTrue(least <= min(values) <= counted[what]["mean"] <= max(values), what)
+            # The server also counts what is asked before the load begins.
+            self.assertTrue(max(least, min(values)) <= counted[what]["mean"] <= max(values), (what, counted[what]))
         lengths = report["lengths"]
         self.assertTrue(lengths["counted_by_server"])
         self.assertAlmostEqual(lengths["prompt_tokens_mean"], lengths["asked_prompt_tokens_mean"], delta=1)

@@ -89,11 +89,18 @@ void read_ollama_env(const WordEnv& env, bool, Context& context, Reading& out) {
   }
 }
 
+// A name without a tag is the latest of Ollama's library, which says how it is stored.
+void name_model(std::string_view name, Reading& out) {
+  out.model = std::string(name);
+  const bool untagged = name.find_first_of("/:\\") == std::string_view::npos;
+  out.ref = untagged && !name.empty() ? out.model + ":latest" : std::string();
+}
+
 bool read_ollama_request(const json::Value& body, Context& context, Reading& out) {
   const OptionTable* table = context.tables.get("ollama");
   const json::Value* model = body.find("model");
   if (table == nullptr || model == nullptr || !model->is_string()) return false;
-  out.model = model->as_string();
+  name_model(model->as_string(), out);
   OptionSink sink(context, *table, out.version, out);
   if (const json::Value* options = body.find("options");
       options != nullptr && options->is_object()) {
@@ -123,7 +130,7 @@ bool read_modelfile(std::string_view text, Context& context, Reading& out) {
     const std::string instruction = to_lower(line.substr(0, blank));
     const std::string_view rest = trim(line.substr(blank));
     if (instruction == "from") {
-      out.model = unquoted(rest);
+      name_model(unquoted(rest), out);
       any = true;
     } else if (instruction == "parameter") {
       const size_t gap = std::min(rest.find_first_of(" \t"), rest.size());
@@ -185,7 +192,9 @@ void read_ollama(const Invocation& call, const Program& program, Context& contex
       continue;
     }
     if (program.entry == "create" && out.name.empty()) out.name = word.text;
-    if (program.entry == "run" && out.model.empty() && !word.is_unknown()) out.model = word.text;
+    if (program.entry == "run" && out.model.empty() && !word.is_unknown()) {
+      name_model(word.text, out);
+    }
   }
 }
 

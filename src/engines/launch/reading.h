@@ -51,6 +51,7 @@ struct Reading {
   std::string entry;   // form of the program: "serve", "docker vllm/vllm-openai", "LLM"
   std::string name;    // section of a preset or service of a compose file
   std::string model;
+  std::string ref;      // the name to plan by, where the line's leaves a part to the engine
   std::string version;  // from an image tag, else empty
   Options options;      // only those that move memory or limits
   Env env;              // only what matters
