@@ -155,7 +155,8 @@ test('a log beside the plan: bars in proportion, on one scale; closed with the k
   const end = 217; // of 220 pixels, less the line around
   rows.forEach((row, i) => {
     if (row.unit !== 'bytes') return assert.deepEqual(bars[i], [], row.line);
-    for (const [k, bytes] of [row.predicted, row.logged].entries()) assert.ok(Math.abs(bars[i][k] - 1 - (bytes / most) * end) < 0.2, `${row.line}: ${bars[i][k]}`);
+    // What capturing graphs gives back is less than nothing: a bar of no length.
+    for (const [k, bytes] of [row.predicted, row.logged].entries()) assert.ok(Math.abs(bars[i][k] - 1 - (Math.max(bytes, 0) / most) * end) < 0.2, `${row.line}: ${bars[i][k]}`);
   });
   assert.ok(bars.filter((pair) => pair.length === 2).length >= 3);
   await settled(tab);
