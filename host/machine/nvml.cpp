@@ -51,7 +51,7 @@ constexpr unsigned kMostProcesses = 4096;
 }  // namespace
 
 struct Nvml::Functions {
-  SharedLibrary library;
+  SharedLibrary driver;
   bool started = false;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -92,27 +92,27 @@ struct Nvml::Functions {
 bool Nvml::Functions::load() {
   const std::string chosen = env("VRAMWISE_NVML_LIBRARY");
   // The last two: Windows' subsystem for Linux, and nodes of Kubernetes services.
-  if (!(chosen.empty() ? library.open({"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1",
-                                       "/usr/local/nvidia/lib64/libnvidia-ml.so.1"})
-                       : library.open(chosen))) {
+  if (!(chosen.empty() ? driver.open({"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1",
+                                      "/usr/local/nvidia/lib64/libnvidia-ml.so.1"})
+                       : driver.open(chosen))) {
     return false;
   }
-  library.find("nvmlErrorString", error_string);
-  library.find("nvmlDeviceGetMemoryInfo_v2", memory2);
+  driver.find("nvmlErrorString", error_string);
+  driver.find("nvmlDeviceGetMemoryInfo_v2", memory2);
   // The third version's structure is the one declared above; earlier ones end after `used`.
-  library.find("nvmlDeviceGetComputeRunningProcesses_v3", compute_processes);
-  library.find("nvmlDeviceGetGraphicsRunningProcesses_v3", graphics_processes);
-  library.find("nvmlDeviceGetMigMode", mig_mode);
-  library.find("nvmlDeviceGetMaxMigDeviceCount", most_slices);
-  library.find("nvmlDeviceGetMigDeviceHandleByIndex", slice);
-  library.find("nvmlDeviceGetUtilizationRates", utilization);
-  return library.find("nvmlInit_v2", init) && library.find("nvmlShutdown", shutdown) &&
-         library.find("nvmlSystemGetDriverVersion", driver_version) &&
-         library.find("nvmlSystemGetCudaDriverVersion_v2", cuda_version) &&
-         library.find("nvmlDeviceGetCount_v2", count) &&
-         library.find("nvmlDeviceGetHandleByIndex_v2", handle) &&
-         library.find("nvmlDeviceGetName", name) && library.find("nvmlDeviceGetUUID", uuid) &&
-         library.find("nvmlDeviceGetMemoryInfo", memory);
+  driver.find("nvmlDeviceGetComputeRunningProcesses_v3", compute_processes);
+  driver.find("nvmlDeviceGetGraphicsRunningProcesses_v3", graphics_processes);
+  driver.find("nvmlDeviceGetMigMode", mig_mode);
+  driver.find("nvmlDeviceGetMaxMigDeviceCount", most_slices);
+  driver.find("nvmlDeviceGetMigDeviceHandleByIndex", slice);
+  driver.find("nvmlDeviceGetUtilizationRates", utilization);
+  return driver.find("nvmlInit_v2", init) && driver.find("nvmlShutdown", shutdown) &&
+         driver.find("nvmlSystemGetDriverVersion", driver_version) &&
+         driver.find("nvmlSystemGetCudaDriverVersion_v2", cuda_version) &&
+         driver.find("nvmlDeviceGetCount_v2", count) &&
+         driver.find("nvmlDeviceGetHandleByIndex_v2", handle) &&
+         driver.find("nvmlDeviceGetName", name) && driver.find("nvmlDeviceGetUUID", uuid) &&
+         driver.find("nvmlDeviceGetMemoryInfo", memory);
 }
 
 bool Nvml::Functions::read_memory(Device device, Card& card, int& code) const {
@@ -209,7 +209,7 @@ Result<std::unique_ptr<Nvml>> Nvml::open() {
   std::unique_ptr<Nvml> nvml(new Nvml());
   Functions& call = *nvml->call_;
   if (!call.load()) {
-    if (!call.library) return fail(Error(ErrorCode::not_found, "there is no NVML library"));
+    if (!call.driver) return fail(Error(ErrorCode::not_found, "there is no NVML library"));
     return fail(Error(ErrorCode::unsupported,
                       "the NVML library lacks functions that drivers since 2020 have")
                     .at("driver_too_old")

@@ -23,7 +23,7 @@ CONTEXT, BATCH = 2048, 512
 
 def library():
     """The folder of the library, installed where it is missing; else why there is none."""
-    folder = llama_server.library_folder()
+    folder = llama_server.binaries_folder()
     if folder:
         return folder, ""
     if sys.platform != "linux" or platform.machine() != "x86_64":
@@ -35,7 +35,7 @@ def library():
                               capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         return None, "npm did not answer within five minutes"
-    folder = llama_server.library_folder()
+    folder = llama_server.binaries_folder()
     return folder, "" if folder else "npm installed no @node-llama-cpp/linux-x64: " + done.stderr.strip()[-300:]
 
 

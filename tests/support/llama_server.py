@@ -35,7 +35,7 @@ class Batch(ctypes.Structure):
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 
 
-def library_folder():
+def binaries_folder():
     """Where the library is installed; None where it is not."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     folder = os.environ.get("VRAMWISE_LLAMA_LIBRARY") or os.path.join(
@@ -187,6 +187,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     import sys
-    server = Server(Llama(library_folder(), sys.argv[1]))
+    server = Server(Llama(binaries_folder(), sys.argv[1]))
     print(server.url, flush=True)
     time.sleep(10**6)
