@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/cli/command.h"
 #include "apps/cli/output.h"
 #include "apps/cli/question.h"
 #include "base/result.h"
@@ -51,6 +52,17 @@ Result<bool> apply_live_options(std::span<const LiveOption<Options>> rows,
   }
   return true;
 }
+
+// A command that looks at a running server, beside a plan where one is asked for.
+class LiveCommand : public Command {
+ protected:
+  LiveCommand(CLI::App* command, Output& output) : Command(command), output_(output) {}
+
+  Output& output_;
+  Question question_;  // the plan, by the usual flags
+  std::string server_;
+  GivenOptions given_;
+};
 
 // "30", "30s", "5m", "1h" within limits, in seconds. Errors: invalid_input naming the flag.
 Result<double> parse_duration(const std::string& value, std::string_view flag, double least,

@@ -289,9 +289,10 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 LoadtestCommand::LoadtestCommand(const Program& program)
-    : Command(program.app.add_subcommand(
-          "loadtest", "real requests to a running server: does it hold the planned users")),
-      output_(program.output) {
+    : LiveCommand(
+          program.app.add_subcommand(
+              "loadtest", "real requests to a running server: does it hold the planned users"),
+          program.output) {
   if (!program.needs("loadtest")) return;
   command_->footer(
       "\nExamples:\n"

@@ -245,9 +245,11 @@ int watch(const Options& options, Watcher& watcher, const Output& output) {
 }  // namespace
 
 WatchCommand::WatchCommand(const Program& program)
-    : Command(program.app.add_subcommand(
-          "watch", "a running server's memory, cache and queue, beside the plan, with forecasts")),
-      output_(program.output) {
+    : LiveCommand(
+          program.app.add_subcommand(
+              "watch",
+              "a running server's memory, cache and queue, beside the plan, with forecasts"),
+          program.output) {
   if (!program.needs("watch")) return;
   command_->footer(
       "\nExamples:\n"
