@@ -25,6 +25,15 @@ class Sizes(unittest.TestCase):
             self.assertNotIn("without a unit", run("plan", "qwen3-8b", "--gpu", "l4", "--used", size).stderr)
 
 
+class OllamaPlacement(unittest.TestCase):
+    def test_no_placement_that_ollama_cannot_take(self):
+        asked = ("--gpu", "rtx-4060-ti-16", "--json")
+        of_ollama = json.loads(run("plan", "qwen3:30b-a3b", "--engine", "ollama", "--engine-version", "0.30", *asked).stdout)
+        of_server = json.loads(run("plan", "qwen3-30b-a3b", "--weights", "Q4_K_M", "--engine", "llama.cpp", *asked).stdout)
+        self.assertNotIn("better", of_ollama["fit"])
+        self.assertIn("better", of_server["fit"])
+
+
 class Files(unittest.TestCase):
     def test_batch_says_why_a_file_cannot_be_read(self):
         result = run("batch", "no-such-file.jsonl")

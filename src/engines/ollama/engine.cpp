@@ -127,6 +127,8 @@ Result<Assessment> assess_question(const Question& q) {
   TRY_ASSIGN(const Decided d, decide(q));
   const Question child = child_question(q, d);
   TRY_ASSIGN(Assessment a, server->assess(child));
+  // A placement by patterns of tensors is nothing that Ollama passes on.
+  if (a.fit) a.fit->better.reset();
 
   if (a.fit && !d.hardware.devices.empty() && !d.child.has("n_gpu_layers")) {
     const int64_t all = q.weights->is_gguf() ? q.weights->gguf->block_count + 1
