@@ -73,6 +73,17 @@ TEST(VllmEngine, WhatATightStartWouldPrintIsARefusal) {
       << tight.engine_error;
 }
 
+TEST(VllmEngine, AdapterOptionsWithoutAdaptersAreWarnedOf) {
+  const auto off = [](std::string_view options) {
+    const Asked asked = testing::ask({.config = testing::kLlama8b, .options = options});
+    return warned(testing::assess("vllm", asked), "adapters_off");
+  };
+  EXPECT_TRUE(off(R"({"max_loras":4})"));
+  EXPECT_TRUE(off(R"({"max_lora_rank":64})"));
+  EXPECT_FALSE(off(R"({"max_loras":4,"enable_lora":true})"));
+  EXPECT_FALSE(off("{}"));
+}
+
 TEST(VllmEngine, RefusesWhenAnotherProcessHoldsTheCard) {
   Asked asked = testing::ask({.config = testing::kLlama8b, .version = "0.22.0"});
   asked.hardware.devices[0].used = GiB(30);

@@ -229,11 +229,19 @@ Result<bool> read_multimodal(const Reader& r, Given& g) {
   return true;
 }
 
-Result<bool> read_adapters(const Reader& r, Given& g) {
+Result<bool> read_adapters(const Reader& r, Given& g, Notes& notes) {
   TRY_ASSIGN(const bool enabled, r.flag("enable_lora", false));
   TRY_ASSIGN(const auto slots, r.count("max_loras", 1, 1 << 16));
   TRY_ASSIGN(const auto rank, r.count("max_lora_rank", 1, 1 << 16));
-  if (!enabled) return true;
+  if (!enabled) {
+    if (slots || rank) {
+      notes.warn(
+          "adapters_off",
+          "max_loras and max_lora_rank do nothing without enable_lora: no memory is set aside "
+          "for adapters");
+    }
+    return true;
+  }
   g.lora_slots = slots.value_or(1);
   g.lora_rank = rank.value_or(16);
   return true;
@@ -340,7 +348,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY_ASSIGN(const auto program, question.settings.options.string(kProgramOption));
   if (program) given.entry = entry_of(*program);
   TRY(read_multimodal(reader, given));
-  TRY(read_adapters(reader, given));
+  TRY(read_adapters(reader, given, notes));
   TRY(read_speculation(reader, question, given));
   TRY(read_environment(question.settings.env, given));
   if (question.detail == Detail::full) {
