@@ -34,6 +34,19 @@ class OllamaPlacement(unittest.TestCase):
         self.assertIn("better", of_server["fit"])
 
 
+class UncountedEncoder(unittest.TestCase):
+    def test_an_encoder_whose_images_are_not_known_is_said_to_be_left_out(self):
+        def warned(model, *more):
+            answer = json.loads(run("plan", model, "--gpu", "h100-sxm", "--json", *more).stdout)
+            return "encoder_not_counted" in [note["id"] for note in answer.get("warnings", [])]
+
+        self.assertTrue(warned("google/paligemma-3b-mix-448"))
+        self.assertFalse(warned("google/paligemma-3b-mix-448", "-o", "skip_mm_profiling=true"))
+        self.assertFalse(warned("google/paligemma-3b-mix-448", "-o", "language_model_only=true"))
+        self.assertFalse(warned("Qwen/Qwen3-VL-8B-Instruct"))
+        self.assertFalse(warned("qwen3-8b"))
+
+
 class Files(unittest.TestCase):
     def test_batch_says_why_a_file_cannot_be_read(self):
         result = run("batch", "no-such-file.jsonl")

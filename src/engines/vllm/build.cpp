@@ -347,6 +347,12 @@ Result<Build> build(const Question& q, Notes& notes) {
     notes.warn("no_prediction_layers",
                "the model's config names no multi-token-prediction layers; none are counted");
   }
+  const auto& tower = q.model->vision;
+  if (tower && tower->max_item_tokens <= 0 && rules.towers && !b.given.skip_tower_profiling) {
+    notes.warn("encoder_not_counted",
+               "how large an image of this model can be is not known: what its encoder takes while "
+               "vLLM profiles is not counted; leave room, or give --skip-mm-profiling");
+  }
   const GroupingRules grouping = grouping_rules(b.given, b.decided, b.profile, caches);
   if (b.given.ngrams_on_host) b.ngrams_on_host = ngram_table_bytes(*q.model, *q.weights);
   const CacheKinds kinds = kinds_of(caches);
