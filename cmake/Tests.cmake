@@ -53,7 +53,7 @@ function(vramwise_gtest name files)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   # Brief: only failures and the closing count reach the log.
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_BRIEF=1" TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_BRIEF=1" TIMEOUT 1200)
 endfunction()
 
 foreach(part base json formats catalog model weights engines plan workload verify report api)
@@ -84,6 +84,8 @@ list(REMOVE_DUPLICATES folders)
 foreach(folder IN LISTS folders)
   vramwise_gtest(tests_${folder}_test "${files_of_${folder}}" vramwise::host)
 endforeach()
+# The longest first: started last it would run on alone.
+set_tests_properties(tests_property_test PROPERTIES COST 1000)
 
 # Misuse that must not compile: each file has to compile as it stands and to fail with
 # -DVRAMWISE_MISUSE, so a typo cannot pass for the error that is meant.
