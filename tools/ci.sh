@@ -75,7 +75,10 @@ explain() {
   # gtest says what went wrong below the line that says where.
   complaints=$(grep -nA6 ': Failure$' "$1" | cut -c1-200 | head -n 40) || true
   if [[ $complaints ]]; then printf '%s\n' "$complaints"; return; fi
-  complaints=$(grep -nE 'error:|Error[: ]|FAILED|Failure|Traceback|^dev: |undefined reference' "$1" | cut -c1-200 | head -n 25) || true
+  # ctest names what failed, timed out or was killed below the line that says so.
+  complaints=$(grep -nE -A12 'The following tests FAILED' "$1" | cut -c1-200) || true
+  complaints+=$'\n'$(grep -nE 'error:|ERROR:|Error[: ]|Failure|Traceback|\*\*\*|^dev: |undefined reference' "$1" | cut -c1-200 | head -n 25) || true
+  complaints=${complaints#$'\n'}
   if [[ $complaints ]]; then printf '%s\n' "$complaints"; else tail -n 30 "$1"; fi
 }
 
