@@ -26,7 +26,8 @@ VllmShape plain_shape() {
   s.sampler_per_token = 8192;
   s.layer_per_token = 110592;
   s.non_torch = MiB(256);
-  s.graph_bytes = MiB(9);
+  s.graph_piece_bytes = MiB(8);
+  s.graph_full_bytes = MiB(1);
   s.graphs_charged = true;
   return s;
 }
