@@ -26,8 +26,8 @@ stage_style() {
 }
 
 stage_dev() { build dev; ctest_of dev; }
-# Every figure and transcript of the README is what the program prints.
-stage_release() { build_release; counted "$python" "$root/tools/readme.py" --check; }
+# Every figure and transcript of the README and of docs/ is what the program prints.
+stage_release() { build_release; counted "$python" "$root/tools/transcripts.py" --check; }
 stage_cli() { ctest_of release; }
 # clang-19 with warnings as errors: also the second compiler's opinion. The preset `clang` is the same
 # without the sanitizers and would cost minutes more for nothing new.

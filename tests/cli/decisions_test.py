@@ -1,19 +1,13 @@
-"""docs/decisions.md and docs/node-files.md show what the commands in them print, and --prices replaces the
-catalog's prices."""
+"""The questions of docs/decisions.md are answered, and --prices replaces the catalog's prices."""
 import json
 import os
 import pathlib
-import re
-import shlex
 import subprocess
-import sys
 import tempfile
 import unittest
 
 VRAMWISE = os.path.abspath(os.environ.get("VRAMWISE", "build/release/bin/vramwise"))
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {ROOT / "docs" / "decisions.md": 4, ROOT / "docs" / "node-files.md": 1}  # page: transcripts in it
-BLOCK = re.compile(r"<!-- run: (.*?)(?: \| head (\d+))? -->\n(.*?)<!-- end -->", re.S)
 
 
 def run(*arguments):
@@ -21,25 +15,7 @@ def run(*arguments):
                           env=dict(os.environ, LC_ALL="C.UTF-8"))
 
 
-def transcript(command, lines):
-    """The block of a command: itself, and the first lines that it prints."""
-    words = [w for w in shlex.split(command)]
-    output = run(*words).stdout.splitlines()
-    shown = output[:int(lines)] if lines else output
-    more = [f"… {len(output) - len(shown)} more lines"] if len(shown) < len(output) else []
-    asked = command.replace(" --width 80", "")
-    return "\n".join(["```", f"$ vramwise {asked}", *(line.rstrip() for line in shown + more), "```"]) + "\n"
-
-
-class Transcripts(unittest.TestCase):
-    def test_the_page_shows_what_the_commands_print(self):
-        for page, count in PAGES.items():
-            blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-            self.assertEqual(len(blocks), count)
-            for command, lines, shown in blocks:
-                with self.subTest(command):
-                    self.assertEqual(shown, transcript(command, lines))
-
+class Questions(unittest.TestCase):
     def test_the_two_questions_are_answered(self):
         answer = json.loads(run("gpus", "Qwen/Qwen3-32B", "--ctx", "8k", "--concurrency", "50", "--json").stdout)["gpus"]
         first = answer["choices"][0]
@@ -84,10 +60,4 @@ class Prices(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        for page in PAGES:
-            text = page.read_text(encoding="utf-8")
-            page.write_text(BLOCK.sub(lambda m: f"<!-- run: {m[1]}{' | head ' + m[2] if m[2] else ''} -->\n"
-                                      f"{transcript(m[1], m[2])}<!-- end -->", text), encoding="utf-8")
-    else:
-        unittest.main()
+    unittest.main()

@@ -1,9 +1,9 @@
-"""Fills README.md from commands: every figure in it is printed by one.
+"""Fills README.md and docs/ from commands: what stands under a command is what it prints.
 
-    python3 tools/readme.py [--check]
+    python3 tools/transcripts.py [--check]
 
-A block between `<!-- vramwise ARGS -->` and `<!-- end -->` holds what `vramwise ARGS` prints at 80 columns; the
-block of `<!-- accuracy -->` holds the main figures of the project's own measured set.
+A block between `<!-- vramwise ARGS -->` and `<!-- end -->` holds `vramwise ARGS` and what it prints at 80 columns, with
+`| head N` its first N lines; the block of `<!-- accuracy -->` the main figures of the project's own measured set.
 """
 import json
 import os
@@ -28,10 +28,13 @@ FIGURES = [  # key of `accuracy.py --json` -> words of the README
 ]
 
 
-def printed(arguments):
-    run = subprocess.run([BINARY, *shlex.split(arguments), "--width", "80"], capture_output=True, text=True, check=False,
-                         env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"})
-    return "```\n" + run.stdout.rstrip() + "\n```\n"
+def printed(asked, lines):
+    run = subprocess.run([BINARY, *shlex.split(asked)[1:], "--width", "80"], capture_output=True, text=True, check=False,
+                         cwd=ROOT, env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"})
+    output = [line.rstrip() for line in run.stdout.rstrip().splitlines()]
+    shown = output[:int(lines)] if lines else output
+    more = [f"… {len(output) - len(shown)} more lines"] if len(shown) < len(output) else []
+    return "\n".join(["```", f"$ {asked}", *shown, *more, "```"]) + "\n"
 
 
 def accuracy():
@@ -49,20 +52,24 @@ def accuracy():
 
 def filled(text):
     def block(match):
-        what = match[1].strip()
-        body = accuracy() if what == "accuracy" else printed(what.removeprefix("vramwise "))
-        return f"<!-- {what} -->\n{body}<!-- end -->"
+        body = accuracy() if match[1] == "accuracy" else printed(match[1], match[2])
+        return f"<!-- {match[1]}{f' | head {match[2]}' if match[2] else ''} -->\n{body}<!-- end -->"
 
-    return re.sub(r"<!-- ((?:vramwise|accuracy)[^>]*?) -->\n.*?<!-- end -->", block, text, flags=re.S)
+    return re.sub(r"<!-- (accuracy|vramwise .*?)(?: \| head (\d+))? -->\n.*?<!-- end -->", block, text, flags=re.S)
 
 
 def main():
-    path = ROOT / "README.md"
-    old = path.read_text(encoding="utf-8")
-    new = filled(old)
-    if "--check" in sys.argv[1:]:
-        raise SystemExit(0 if new == old else "readme: README.md is not what the commands print: python3 tools/readme.py")
-    path.write_text(new, encoding="utf-8")
+    stale = []
+    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]:
+        old = path.read_text(encoding="utf-8")
+        new = filled(old)
+        if new == old:
+            continue
+        stale.append(str(path.relative_to(ROOT)))
+        if "--check" not in sys.argv[1:]:
+            path.write_text(new, encoding="utf-8")
+    if stale and "--check" in sys.argv[1:]:
+        raise SystemExit(f"transcripts: not what the commands print: {', '.join(stale)}; python3 tools/transcripts.py")
 
 
 if __name__ == "__main__":
