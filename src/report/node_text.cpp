@@ -70,7 +70,8 @@ void add_card(std::string& out, const Value& device, const json::Array& processe
          "\n";
   const auto row = [&](const std::string& name, std::string_view found, std::string_view takes,
                        std::string_view needs) {
-    out += "  " + name + pad_left(found, 13) + pad_left(takes, 13) + pad_left(needs, 13) + "\n";
+    out += "  " + name + pad_left(found, 13) + pad_left(takes, 13) +
+           (needs.empty() ? "" : pad_left(needs, 13)) + "\n";
   };
   if (const int64_t used = integer(device, "used_bytes"); used > 0) {
     row("#   " + pad_right("in use before", 22), "", size_text(style, used), "");

@@ -42,13 +42,13 @@ void add_rows(std::string& out, const Value& verify, const Style& style) {
          paint(style, Ink::bold, pad_left("logged", 15)) +
          paint(style, Ink::bold, pad_left("difference", 15)) + "\n";
   for (const Value& row : rows) {
-    out += mark_of(style, row) + " " +
-           pad_right(elide_middle(text(row, "line"), columns + 1, style), columns + 2) +
-           pad_left(amount(style, row, "predicted"), 15) +
-           pad_left(amount(style, row, "logged"), 15) +
-           pad_left(member(row, "exact").as_boolean() ? "" : amount(style, row, "difference", true),
-                    15) +
-           "\n";
+    out +=
+        mark_of(style, row) + " " +
+        pad_right(elide_middle(text(row, "line"), columns + 1, style), columns + 2) +
+        pad_left(amount(style, row, "predicted"), 15) + pad_left(amount(style, row, "logged"), 15) +
+        (member(row, "exact").as_boolean() ? ""
+                                           : pad_left(amount(style, row, "difference", true), 15)) +
+        "\n";
     if (style.verbosity > 0) {
       for (const Value& rank : member(row, "ranks").as_array()) {
         Value shown = rank;
