@@ -15,6 +15,11 @@ constexpr double kFewestRequests = 3;
 Result<host::EngineMetrics> read_text(const std::string& file) {
   TRY_ASSIGN(const std::string text, host::read_file(file, kTextLimit));
   host::EngineMetrics metrics = host::read_engine_metrics(text);
+  if (metrics.cut_off) {
+    return fail(Error(ErrorCode::unsupported, "more than 100,000 series of serving engines in it")
+                    .at(file)
+                    .hint("save one server's metrics, not those of a whole cluster"));
+  }
   if (!metrics.engine.empty()) return metrics;
   return fail(Error(ErrorCode::invalid_input,
                     "no metrics of vLLM, SGLang, TensorRT-LLM or llama-server in it")

@@ -92,6 +92,8 @@ constexpr EngineNames kEngines[] = {
      kNone},
 };
 
+constexpr std::string_view kPrefixes[] = {"vllm:", "sglang:", "trtllm_", "llamacpp:"};
+
 enum class Over { sum, highest };
 
 std::optional<double> value(const Exposition& text, const Names& names, Over over = Over::sum) {
@@ -144,8 +146,9 @@ void read_cache(const Exposition& text, EngineMetrics& metrics) {
 }  // namespace
 
 EngineMetrics read_engine_metrics(std::string_view text) {
-  const Exposition found = formats::read_exposition(text);
+  const Exposition found = formats::read_exposition(text, kPrefixes);
   EngineMetrics metrics;
+  metrics.cut_off = found.cut_off;
   for (const EngineNames& names : kEngines) {
     metrics.running = value(found, names.running);
     metrics.requests = value(found, names.requests);

@@ -15,6 +15,7 @@ namespace vramwise::host {
 // Absent: this engine (or version) does not say it. "So far" is since the server's start.
 struct EngineMetrics {
   std::string engine;                   // vllm, sglang, trtllm, llama.cpp; empty: not recognised
+  bool cut_off = false;                 // the text holds more series than are read
   std::optional<double> running;        // requests being served
   std::optional<double> waiting;        // requests in the queue
   std::optional<double> cache_use;      // 0 to 1; the fullest engine process of several

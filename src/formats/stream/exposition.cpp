@@ -122,13 +122,21 @@ std::string_view MetricSample::label(std::string_view key) const {
   return {};
 }
 
-Exposition read_exposition(std::string_view text) {
+Exposition read_exposition(std::string_view text, std::span<const std::string_view> prefixes) {
+  const auto wanted = [&](std::string_view line) {
+    return prefixes.empty() || std::any_of(prefixes.begin(), prefixes.end(),
+                                           [&](auto prefix) { return starts_with(line, prefix); });
+  };
   Exposition found;
-  while (!text.empty() && found.samples.size() < kMostSamples) {
+  while (!text.empty()) {
     const size_t end = text.find('\n');
     const std::string_view line = trim(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    if (line.empty() || line.front() == '#') continue;
+    if (line.empty() || line.front() == '#' || !wanted(line)) continue;
+    if (found.samples.size() >= kMostSamples) {
+      found.cut_off = true;
+      break;
+    }
     MetricSample sample;
     if (read_sample(line, sample)) {
       found.samples.push_back(std::move(sample));

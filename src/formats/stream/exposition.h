@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@ struct MetricSample {
 // mark and exemplars are left out as well).
 struct Exposition {
   std::vector<MetricSample> samples;
-  int64_t faulty = 0;  // lines that are neither comments nor samples
+  int64_t faulty = 0;    // lines that are neither comments nor samples
+  bool cut_off = false;  // more samples than are kept
 
   bool has(std::string_view name) const;
   // Over all label sets: engines label by model and, with several, by engine number. NaN samples do
@@ -33,7 +35,8 @@ struct Exposition {
 };
 
 // Never fails: rubbish has only faulty lines. At most 100,000 samples are kept; of a series that
-// stands twice, the later one.
-Exposition read_exposition(std::string_view text);
+// stands twice, the later one. With `prefixes`, only the lines that start with one of them are read
+// and counted: a page that a collector has joined from a whole cluster holds few of ours.
+Exposition read_exposition(std::string_view text, std::span<const std::string_view> prefixes = {});
 
 }  // namespace vramwise::formats

@@ -83,6 +83,19 @@ TEST(Exposition, ASeriesThatStandsTwiceCountsOnce) {
   EXPECT_EQ(found.sum("b"), 2.0);
 }
 
+TEST(Exposition, OnlyTheWantedAreReadAndCounted) {
+  std::string text;
+  for (int i = 0; i < 100'001; ++i) text += "go_gc{pod=\"" + std::to_string(i) + "\"} 1\n";
+  text += "vllm:num_requests_running 3\n<html>\n";
+  EXPECT_TRUE(read_exposition(text).cut_off);
+  constexpr std::string_view kWanted[] = {"vllm:", "sglang:"};
+  const Exposition found = read_exposition(text, kWanted);
+  EXPECT_FALSE(found.cut_off);
+  EXPECT_EQ(found.faulty, 0);
+  ASSERT_EQ(found.samples.size(), 1u);
+  EXPECT_EQ(found.sum("vllm:num_requests_running"), 3.0);
+}
+
 // Two engine processes; a bucket of 4 in (0.1, 0.2] and so on by hand.
 constexpr const char* kBefore =
     "t_bucket{e=\"0\",le=\"0.1\"} 2\nt_bucket{e=\"0\",le=\"0.2\"} 2\n"
