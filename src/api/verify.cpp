@@ -158,7 +158,7 @@ Value failure_block(const verify::Log& log, const verify::PostMortem& m,
                     const std::optional<verify::Repair>& repair) {
   Value block = Value::object();
   block.set("cause", verify::to_string(m.cause));
-  block.set("phase", verify::to_string(m.phase));
+  if (m.phase) block.set("phase", verify::to_string(*m.phase));
   block.set("kind", m.failure->id);
   block.set("text", m.text);
   block.set("log_line", m.failure->line);
@@ -269,7 +269,9 @@ Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, c
   const std::string status = status_of(log);
   block.set("status", status);
   block.set("phase", verify::to_string(log.phase));
-  block.set("engine", log.config.engine);
+  const std::string engine =
+      log.config.engine.empty() ? asked_engine(asked.request) : log.config.engine;
+  block.set("engine", engine);
   if (!log.config.version.empty()) block.set("version", log.config.version);
   if (!log.config.model.empty()) block.set("model", log.config.model);
   block.set("read", read_block(log));
@@ -291,7 +293,7 @@ Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, c
     pool = plan_at_logged_cache(log, *plan);
     result = verify::reconcile(log, *plan, pool ? &*pool : nullptr);
   }
-  const auto mortem = verify::post_mortem(log);
+  const auto mortem = verify::post_mortem(log, engine);
   std::optional<verify::Repair> repair;
   if (mortem && plan && plan->resolved.engine->name() == asked_engine(asked.request)) {
     repair = verify::repair(log, *mortem, plan->resolved);

@@ -126,6 +126,29 @@ void add_logged(std::string& out, const Value& verify, const Style& style) {
   }
 }
 
+// How to say what the log left open; a launch line names the model as well.
+void add_lacking(std::string& out, const Value& verify, const Style& style) {
+  const json::Array& parts = member(verify, "lacking").as_array();
+  const auto lacks = [&](std::string_view name) {
+    return std::find(parts.begin(), parts.end(), Value(name)) != parts.end();
+  };
+  const auto say = [&](const std::string& line) {
+    out += "\n" + wrap(line, style.width, 2) + "\n";
+  };
+  const bool card = lacks("hardware");
+  if (lacks("engine")) {
+    say(std::string("Say what ran: vramwise verify LOG") + (card ? " --gpu ID" : "") +
+        " -- vllm serve MODEL …");
+    return;
+  }
+  if (lacks("model")) {
+    say(member(verify, "model").is_string()
+            ? "Name the model it is made of, or its config.json: vramwise verify LOG MODEL"
+            : "Name the model: vramwise verify LOG MODEL");
+  }
+  if (card) say("Name the card: vramwise verify LOG --gpu ID");
+}
+
 }  // namespace
 
 std::string verify_text(const Value& answer, const Style& style) {
@@ -143,7 +166,9 @@ std::string verify_text(const Value& answer, const Style& style) {
   if (verify.find("version") != nullptr) subject += " " + text(verify, "version");
   if (verify.find("model") != nullptr) subject += ", " + text(verify, "model");
   const Value& read = member(verify, "read");
-  subject += ", " + format_grouped(integer(read, "lines")) + " lines read, " +
+  const int64_t lines = integer(read, "lines");
+  subject += (subject.empty() ? "" : ", ") + format_grouped(lines) +
+             (lines == 1 ? " line" : " lines") + " read, " +
              format_grouped(integer(read, "matched")) + " of them about memory";
   out += wrap(subject, style.width, 2) + "\n";
   add_failure(out, verify, style);
@@ -156,16 +181,7 @@ std::string verify_text(const Value& answer, const Style& style) {
   }
   add_list(out, shown, "The log's own arithmetic", style);
   add_logged(out, verify, style);
-  for (const Value& part : member(verify, "lacking").as_array()) {
-    const std::string name = safe(part.as_string());
-    out += "\n" +
-           wrap(name != "model" ? "Name the card: vramwise verify LOG --gpu ID"
-                : member(verify, "model").is_string()
-                    ? "Name the model it is made of, or its config.json: vramwise verify LOG MODEL"
-                    : "Name the model: vramwise verify LOG MODEL",
-                style.width, 2) +
-           "\n";
-  }
+  add_lacking(out, verify, style);
   add_list(out, member(answer, "assumptions"), "Assumed", style);
   for (const Value& note : member(answer, "warnings").as_array()) {
     out += paint(style, Ink::yellow, "warning:") + " " +

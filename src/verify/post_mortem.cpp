@@ -30,8 +30,11 @@ const Failure* root_of(const Log& log) {
   return first;
 }
 
+// A traceback alone names no phase. Weights or a cache were there where PyTorch held this much.
+constexpr double kLoadedBytes = 1024.0 * 1048576;
+
 // llama.cpp says the allocation first and what it was for a few lines later.
-Phase phase_of(const Log& log, const Failure& root) {
+std::optional<Phase> phase_of(const Log& log, const Failure& root) {
   if (root.phase == Phase::start || contains(root.id, "out_of_memory") ||
       root.id == "allocation_limit") {
     for (const Failure& f : log.failures) {
@@ -41,6 +44,9 @@ Phase phase_of(const Log& log, const Failure& root) {
                          starts_with(f.text, "failed to allocate buffer for kv");
       if (near && tells && !root.engine.empty()) return f.phase;
     }
+  }
+  if (root.phase == Phase::start && root.number("torch_allocated", 0) >= kLoadedBytes) {
+    return std::nullopt;
   }
   return root.phase;
 }
@@ -213,21 +219,22 @@ std::string_view words(Cause cause) {
   return "";
 }
 
-std::string_view place(Phase phase) {
-  switch (phase) {
-    case Phase::start: return "before loading";
-    case Phase::load: return "while loading the weights";
-    case Phase::profile: return "in the profile run";
-    case Phase::sizing: return "while sizing the cache";
-    case Phase::capture: return "while capturing graphs";
-    case Phase::warmup: return "in the warm-up";
-    case Phase::serve: return "while serving";
+std::string_view place(std::optional<Phase> phase) {
+  if (!phase) return "";
+  switch (*phase) {
+    case Phase::start: return " before loading";
+    case Phase::load: return " while loading the weights";
+    case Phase::profile: return " in the profile run";
+    case Phase::sizing: return " while sizing the cache";
+    case Phase::capture: return " while capturing graphs";
+    case Phase::warmup: return " in the warm-up";
+    case Phase::serve: return " while serving";
   }
   return "";
 }
 
 std::string text_of(const PostMortem& m) {
-  std::string text = std::string(words(m.cause)) + " " + std::string(place(m.phase));
+  std::string text = std::string(words(m.cause)) + std::string(place(m.phase));
   const bool bytes = m.cause != C::state_slots && m.failure->id != "fraction_too_low" &&
                      !m.failure->has("refused_tokens");
   if (m.cause == C::fragmentation) {
@@ -254,11 +261,12 @@ std::string text_of(const PostMortem& m) {
   return text;
 }
 
-void advise(const Log& log, PostMortem& m) {
-  const std::string_view engine = m.failure->engine.empty() || m.failure->engine == "llama.cpp"
-                                      ? std::string_view(log.config.engine)
-                                      : std::string_view(m.failure->engine);
-  const char phase = kPhaseLetters[size_t(m.phase)];
+void advise(const Log& log, std::string_view asked, PostMortem& m) {
+  std::string_view engine = m.failure->engine;
+  if (engine.empty() || engine == "llama.cpp") engine = log.config.engine;
+  if (engine.empty()) engine = asked;
+  // Where nothing says when, what helps a server that has loaded.
+  const char phase = kPhaseLetters[size_t(m.phase.value_or(Phase::serve))];
   for (const Knob& knob : kKnobs) {
     if (knob.cause != m.cause || knob.phases.find(phase) == std::string_view::npos) continue;
     if (!knob.engine.empty() && knob.engine != engine) continue;
@@ -285,7 +293,7 @@ std::string_view to_string(Cause cause) {
   return "other";
 }
 
-std::optional<PostMortem> post_mortem(const Log& log) {
+std::optional<PostMortem> post_mortem(const Log& log, std::string_view engine) {
   PostMortem m;
   m.failure = root_of(log);
   if (m.failure == nullptr) return std::nullopt;
@@ -293,7 +301,7 @@ std::optional<PostMortem> post_mortem(const Log& log) {
   m.phase = phase_of(log, *m.failure);
   set_sizes(log, m);
   m.text = text_of(m);
-  advise(log, m);
+  advise(log, engine, m);
   return m;
 }
 

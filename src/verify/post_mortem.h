@@ -32,8 +32,8 @@ struct Advice {
 
 struct PostMortem {
   Cause cause = Cause::other;
-  const Failure* failure = nullptr;  // the root, in the log's failures
-  Phase phase = Phase::start;
+  const Failure* failure = nullptr;         // the root, in the log's failures
+  std::optional<Phase> phase;               // nullopt: after loading had begun, no line says when
   std::optional<double> needed, available;  // bytes; a count for state_slots
   std::optional<double> shortfall;
   bool shortfall_is_least = false;  // more may be missing: only this allocation is known
@@ -42,7 +42,7 @@ struct PostMortem {
   std::vector<Advice> advice;       // best first
 };
 
-// nullopt: nothing died.
-std::optional<PostMortem> post_mortem(const Log& log);
+// nullopt: nothing died. `engine`: as it was asked, for a traceback that does not say whose it is.
+std::optional<PostMortem> post_mortem(const Log& log, std::string_view engine = {});
 
 }  // namespace vramwise::verify

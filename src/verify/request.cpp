@@ -269,6 +269,7 @@ LogRequest request_of(const Log& log, const Value& given) {
       }
     }
   }
+  if (part(request, "engine").find("name") == nullptr) out.lacking.push_back("engine");
   if (request.find("model") == nullptr) out.lacking.push_back("model");
   if (hardware.find("gpu") == nullptr && hardware.find("total_bytes") == nullptr &&
       hardware.find("devices") == nullptr) {

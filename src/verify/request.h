@@ -9,7 +9,7 @@ namespace vramwise::verify {
 
 // A request of the contract (model, weights, engine, hardware) for what the log started. Members of
 // `given` win: a whole model, single options, single hardware facts. Absent members could not be
-// found out; `lacking` then says which ("model", "hardware").
+// found out; `lacking` then says which ("engine", "model", "hardware").
 struct LogRequest {
   json::Value request;
   std::vector<std::string> lacking;

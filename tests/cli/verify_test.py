@@ -53,6 +53,29 @@ class Doors(unittest.TestCase):
         self.assertTrue({"weights", "available", "pool_tokens", "activation", "non_torch"} <= set(rows))
         self.assertEqual(rows["pool_tokens"]["logged"], 420896)
 
+    def test_a_traceback_alone_names_no_phase_and_asks_what_ran(self):
+        line = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 0 has a total capacity of 23.64 GiB of which "
+                "212.81 MiB is free. Including non-PyTorch memory, this process has 23.43 GiB memory in use. Of the allocated memory "
+                "22.90 GiB is allocated by PyTorch, and 50.0 MiB is reserved by PyTorch but unallocated.\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "oom.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line)
+            _, found = answer("verify", path)
+            failure = found["verify"]["failure"]
+            self.assertNotIn("phase", failure)
+            self.assertEqual(found["verify"]["lacking"], ["engine", "model", "hardware"])
+            self.assertEqual(failure["advice"], [])
+            found = json.loads(run("verify", path, "--json", "--gpu", "rtx-3090", "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct").stdout)
+            self.assertEqual(found["verify"]["engine"], "vllm")
+            self.assertEqual({a["knob"] for a in found["verify"]["failure"]["advice"]},
+                             {"gpu_memory_utilization", "max_num_batched_tokens"})
+            # Less than a gigabyte: nothing was loaded yet.
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line.replace("22.90 GiB is allocated", "300.00 MiB is allocated"))
+            _, found = answer("verify", path)
+            self.assertEqual(found["verify"]["failure"]["phase"], "start")
+
     def test_ollama_and_its_child_are_one_log(self):
         # The first lines are Ollama's own, the others llama.cpp's; the settings stand in the child's command.
         code, found = answer("verify", os.path.join(LOGS, "ollama-0.33-qwen3-8b.log"))

@@ -83,7 +83,8 @@ async function takeLog(log: string): Promise<string> {
   const hardware = request && { hardware: request.hardware };
   let answer = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware });
   if (!answer.error && answer.verify.lacking?.length && request) {
-    const again = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware, model: request.model, ...(request.weights && { weights: request.weights }) });
+    const engine = answer.verify.lacking.includes('engine') && request.engine && { engine: request.engine };
+    const again = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware, ...engine, model: request.model, ...(request.weights && { weights: request.weights }) });
     if (!again.error) answer = again;
   }
   if (answer.error) {
