@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "catalog/model_ref.h"
-#include "engines/launch/read_launch.h"
 #include "formats/gguf/collection.h"
 #include "formats/gguf/reader.h"
 #include "formats/http/head.h"
@@ -19,6 +18,7 @@
 #include "host/head_cache.h"
 #include "host/http.h"
 #include "host/hub.h"
+#include "host/line_files.h"
 
 namespace vramwise::host {
 namespace {
@@ -412,31 +412,9 @@ bool looks_like_path(const std::string& text) {
          exists(text);
 }
 
-namespace {
-
-// "~/models/x.gguf" as the shell of the line would read it.
-std::string with_home(const std::string& path) {
-  const char* home = std::getenv("HOME");
-  const bool tilde = starts_with(path, "~/") && home != nullptr;
-  return tilde ? home + path.substr(1) : path;
-}
-
-// A launch line that serves a file which is on this machine is planned from that file.
-void take_file_of_line(Value& request) {
-  const Value* line = request.find("line");
-  if (line == nullptr || !line->is_string() || request.find("model") != nullptr) return;
-  const auto reading = engines::launch::read_launch(line->as_string());
-  if (!reading || reading->model.empty()) return;
-  const std::string path = with_home(reading->model);
-  if (!looks_like_path(path) || !exists(path)) return;
-  request.set("model", Value::object()).set("path", path);
-}
-
-}  // namespace
-
 Result<void> resolve_sources(Value& request, const SourceOptions& options) {
   if (!request.is_object()) return {};
-  take_file_of_line(request);
+  TRY(take_files_of_line(request));
   std::vector<Value*> holders = {&request};
   for (const char* side : {"a", "b"}) {
     Value* inner = request.find(side);
@@ -445,7 +423,7 @@ Result<void> resolve_sources(Value& request, const SourceOptions& options) {
   if (Value* processes = request.find("processes"); processes != nullptr && processes->is_array()) {
     for (Value& process : processes->as_array()) {
       if (!process.is_object()) continue;
-      take_file_of_line(process);
+      TRY(take_files_of_line(process));
       holders.push_back(&process);
     }
   }

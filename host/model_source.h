@@ -21,9 +21,9 @@ struct SourceOptions {
 // Replaces, in the models of the request (its own, and "a" and "b" of a comparison), whatever names
 // files by what they say:
 //   {"path":"./model"} and {"ref":"hf:org/name:Q4_K_M"} become {"ref":…,"header":…,"config":…}.
-// A request with a launch line and no model of its own takes the line's model where that is a file
-// or folder here. "file", "variant" and "revision" beside them choose. A name of the catalog is
-// left alone. Errors: not_found, invalid_input, … with what to do.
+// A request with a launch line takes what the line names on this machine (line_files.h). "file",
+// "variant" and "revision" beside them choose. A name of the catalog is left alone. Errors:
+// not_found, invalid_input, … with what to do.
 Result<void> resolve_sources(json::Value& request, const SourceOptions& options);
 
 // Whether text is the name of something on disk rather than of a model.

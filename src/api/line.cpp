@@ -19,7 +19,15 @@ Result<Reading> read_line(const json::Reader& request) {
   const Value* engine = request.value().find("engine");
   const Value* version = engine != nullptr ? engine->find("version") : nullptr;
   const bool named = version != nullptr && version->is_string();
-  return engines::launch::read_launch(line, named ? version->as_string() : std::string_view());
+  engines::launch::Files files;
+  if (const auto given = request.find("files")) {
+    TRY_ASSIGN(const auto members, given->members());
+    for (const auto& [name, content] : members) {
+      TRY_ASSIGN(files[name], content.string());
+    }
+  }
+  return engines::launch::read_launch(line, named ? version->as_string() : std::string_view(),
+                                      std::move(files));
 }
 
 // The member, made an object when it is absent.
@@ -92,10 +100,11 @@ void add_notes(Value& answer, const std::vector<Note>& notes) {
 Result<FromLine> request_from_line(const json::Reader& request) {
   TRY_ASSIGN(Reading reading, read_line(request));
   if (reading.engine.empty()) {
-    return fail(
-        Error(ErrorCode::unsupported, "no serving engine was found in the line")
-            .at("line")
-            .hint("paste the command that starts the server, such as `vllm serve MODEL …`"));
+    return fail(Error(ErrorCode::unsupported, "no serving engine was found in the line")
+                    .at("line")
+                    .hint("paste the command that starts the server, such as `vllm serve MODEL …`")
+                    .hint("an engine's own configuration file belongs to its command: "
+                          "vramwise plan -- vllm serve --config FILE"));
   }
   // A program with llama.cpp inside is planned where the request itself says so.
   const auto embedded = engines::launch::as_llamacpp(reading);
@@ -118,6 +127,7 @@ Result<FromLine> request_from_line(const json::Reader& request) {
 
   Value filled = request.value();
   filled.erase("line");
+  filled.erase("files");
   if (!reading.model.empty() && filled.find("model") == nullptr) {
     part(filled, "model").set("ref", reading.ref.empty() ? reading.model : reading.ref);
   }

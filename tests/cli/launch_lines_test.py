@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -84,6 +85,27 @@ class RoundTrips(unittest.TestCase):
         lines = [line_of(r) for _, r, _ in self.plans]
         wrong = [w for w in self.differences(lines) if "llama-server" not in w[2] or "--parallel" in w[2]]
         self.assertEqual(wrong, [])
+
+
+class Files(unittest.TestCase):
+    def test_a_configuration_beside_the_line_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text, line, options in (
+                    ("serve.yaml", "model: qwen3-8b\nmax-model-len: 4096\ntensor-parallel-size: 2\n", ["vllm", "serve", "--config"],
+                     {"max_model_len": 4096, "tensor_parallel_size": 2}),
+                    ("extra.yml", "max_batch_size: 48\n", ["trtllm-serve", "qwen3-8b", "--extra_llm_api_options"],
+                     {"max_batch_size": 48})):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                asked = [VRAMWISE, "plan", "--gpu", "h100-sxm", "--json", "--", *line, path]
+                answer = json.loads(subprocess.run(asked, capture_output=True, text=True, timeout=60).stdout)
+                self.assertEqual({k: v for k, v in answer["engine"]["options"].items() if k in options}, options)
+                self.assertEqual([w for w in answer["warnings"] if path in w["text"]], [])
+                self.assertNotIn(path, json.dumps(answer["command"]))
+                os.remove(path)
+                answer = json.loads(subprocess.run(asked, capture_output=True, text=True, timeout=60).stdout)
+                self.assertTrue("error" in answer or any(path in w["text"] for w in answer["warnings"]), line)
 
 
 class Reading(unittest.TestCase):

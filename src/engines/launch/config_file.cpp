@@ -31,7 +31,7 @@ ConfigWords read_config_file(const Word& path, std::string_view table_name, Cont
   ConfigWords result;
   const std::string* text = find_file(context, path.text);
   if (text == nullptr) {
-    out.warn("file_not_seen", "the options in " + path.text + " are not in the text");
+    out.file_not_seen(path.text, "the options");
     return result;
   }
   auto documents = parse_yaml(*text, path.text);
@@ -42,6 +42,7 @@ ConfigWords read_config_file(const Word& path, std::string_view table_name, Cont
                                            documents.error().where.to_text() + ")"));
     return result;
   }
+  result.read = true;
   const OptionTable* table = context.tables.get(table_name);
   for (const json::Member& member : documents->front().as_object()) {
     const std::string key = replace_all(member.key, "_", "-");

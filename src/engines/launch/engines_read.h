@@ -49,6 +49,7 @@ void read_named(std::string_view engine, const std::vector<Argument>& arguments,
 struct ConfigWords {
   std::vector<Word> words;
   std::string model;
+  bool read = false;  // the file was there and is a mapping
 };
 // Adds file_not_seen, or what is wrong with the file. `false_is_dropped`: a false flag does
 // nothing.

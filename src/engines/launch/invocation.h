@@ -35,7 +35,7 @@ struct Context {
   explicit Context(OptionTables& t) : tables(t) {}
 
   OptionTables& tables;
-  std::map<std::string, std::string> files;  // written in the same paste, by name
+  std::map<std::string, std::string> files;  // given with the paste or written in it, by name
   int suggestions_left = 40;  // looking for the nearest of thousands of names is slow
 };
 

@@ -180,7 +180,7 @@ void read_ollama(const Invocation& call, const Program& program, Context& contex
       const std::string& path = call.argv[++i].text;
       const std::string* file = find_file(context, path);
       if (file == nullptr || !read_modelfile(*file, context, out)) {
-        out.warn("file_not_seen", "the Modelfile " + path + " is not in the text");
+        out.file_not_seen(path, "the instructions");
       }
       continue;
     }

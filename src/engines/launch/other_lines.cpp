@@ -54,8 +54,7 @@ void koboldcpp_config(const std::vector<Word>& args, OptionSink& sink) {
     const std::string* text = find_file(sink.context(), path);
     Reading& out = sink.out();
     if (text == nullptr) {
-      out.warn("file_not_seen",
-               "the settings in " + path + " are not in the text, and they replace the rest");
+      out.file_not_seen(path, "the settings", ", and they replace the rest");
       return;
     }
     auto parsed = json::parse(*text, path, {.bytes = 1 << 20, .values = 20'000, .depth = 64});

@@ -90,8 +90,10 @@ void join_ollama(std::vector<Reading>& readings) {
 
 class Reader {
  public:
-  Reader(std::string text, OptionTables& tables, std::string_view version)
-      : text_(std::move(text)), version_(version), context_(tables) {}
+  Reader(std::string text, OptionTables& tables, std::string_view version, Files files)
+      : text_(std::move(text)), version_(version), context_(tables) {
+    context_.files = std::move(files);
+  }
 
   Reading run(bool smart_quotes) {
     dispatch();
@@ -219,18 +221,25 @@ class Reader {
 
 }  // namespace
 
-Result<Reading> read_launch(std::string_view text, std::string_view version) {
+Result<Reading> read_launch(std::string_view text, std::string_view version, Files files) {
   OptionTables tables;
-  return read_launch(text, tables, version);
+  return read_launch(text, tables, version, std::move(files));
 }
 
-Result<Reading> read_launch(std::string_view text, OptionTables& tables, std::string_view version) {
+Result<Reading> read_launch(std::string_view text, OptionTables& tables, std::string_view version,
+                            Files files) {
   if (text.size() > kMaxPaste) {
     return fail(Error(ErrorCode::too_large, "more than a megabyte of launch line").at("line"));
   }
+  for (const auto& [name, content] : files) {
+    if (content.size() > kMaxPaste) {
+      return fail(Error(ErrorCode::too_large, "more than a megabyte of configuration").at(name));
+    }
+  }
   std::string plain(text);
   const bool smart_quotes = straighten(plain);
-  return Reader(replace_all(std::move(plain), "\r\n", "\n"), tables, version).run(smart_quotes);
+  return Reader(replace_all(std::move(plain), "\r\n", "\n"), tables, version, std::move(files))
+      .run(smart_quotes);
 }
 
 }  // namespace vramwise::engines::launch

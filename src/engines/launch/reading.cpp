@@ -89,6 +89,9 @@ void write_rest(const Reading& reading, json::Value& out) {
   }
   if (!reading.errors.empty()) out.set("errors", codes(reading.errors));
   if (!reading.warnings.empty()) out.set("warnings", codes(reading.warnings));
+  if (!reading.files_not_seen.empty()) {
+    out.set("files_not_seen", strings(reading.files_not_seen));
+  }
   json::Value remarks = json::Value::array();
   for (const auto* list : {&reading.errors, &reading.warnings}) {
     for (const Finding& f : *list) {
@@ -139,6 +142,12 @@ json::Value part_json(const Reading& part, const Reading& whole) {
 void Reading::error(std::string_view code, std::string text) { add(errors, code, std::move(text)); }
 void Reading::warn(std::string_view code, std::string text) {
   add(warnings, code, std::move(text));
+}
+
+void Reading::file_not_seen(const std::string& path, std::string_view what, std::string_view why) {
+  warn("file_not_seen",
+       std::string(what) + " in " + path + " are not in the text" + std::string(why));
+  if (files_not_seen.size() < kMaxFindings) files_not_seen.push_back(path);
 }
 bool Reading::has_error(std::string_view code) const { return has(errors, code); }
 bool Reading::has_warning(std::string_view code) const { return has(warnings, code); }

@@ -65,11 +65,14 @@ struct Reading {
   std::vector<std::string> removed;  // known, but gone in the version meant
   std::vector<Finding> errors;       // what the program itself would refuse
   std::vector<Finding> warnings;
-  std::vector<Reading> several;  // every reading, when there is more than one
-  bool preset = false;           // `several` are sections that share one server
+  std::vector<std::string> files_not_seen;  // named by the line, neither in the paste nor given
+  std::vector<Reading> several;             // every reading, when there is more than one
+  bool preset = false;                      // `several` are sections that share one server
 
   void error(std::string_view code, std::string text);
   void warn(std::string_view code, std::string text);
+  // A file that the line names: `what` stands in it ("the options"), `why` ends the sentence.
+  void file_not_seen(const std::string& path, std::string_view what, std::string_view why = {});
   void ignore(std::string_view name);
   void ignore(std::string_view name, const json::Value& value);  // and keeps the value
   // Sets an option. Objects are kept as their leaves under dotted names ("a": {"b": 1} -> "a.b")

@@ -73,11 +73,12 @@ void read_sglang(const Invocation& call, const Program& program, Context& contex
       call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
       call.argv.end());
   const bool is_serve = program.entry == "serve";
-  bool has_config = false;
+  bool has_config = false, config_read = false;
   for (size_t i = 0; i + 1 < args.size(); ++i) {
     if (args[i].text != "--config") continue;
     has_config = true;
     ConfigWords file = read_config_file(args[i + 1], "sglang", context, out);
+    config_read = file.read;
     if (!file.model.empty()) out.model = file.model;
     sink.names_from_file = true;
     SglangLine(sink, false).walk(file.words);
@@ -85,6 +86,7 @@ void read_sglang(const Invocation& call, const Program& program, Context& contex
     break;
   }
   SglangLine(sink, is_serve).walk(args);
+  if (config_read) out.kept.erase("config");
   if (out.model.empty() && !has_config && !out.has_warning("hole")) {
     out.error("missing_model", "SGLang wants --model-path");
   }

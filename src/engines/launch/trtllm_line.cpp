@@ -85,19 +85,19 @@ void read_key(OptionSink& sink, const std::string& key, const json::Value& value
   }
 }
 
-void read_file(const Word& path, OptionSink& sink) {
+// Whether the file was there; what stands in it are options of their own then.
+bool read_file(const Word& path, OptionSink& sink) {
   Reading& out = sink.out();
   const std::string* text = find_file(sink.context(), path.text);
   if (text == nullptr) {
-    out.warn("file_not_seen", "the options in " + path.text +
-                                  " are not in the text, and they win over the command line");
-    return;
+    out.file_not_seen(path.text, "the options", ", and they win over the command line");
+    return false;
   }
   auto documents = parse_yaml(*text, path.text);
   if (!documents || !documents->front().is_object()) {
     out.error("file_invalid",
               path.text + (documents ? " is no mapping" : ": " + documents.error().message));
-    return;
+    return false;
   }
   const json::Value& file = documents->front();
   if (const json::Value* block = file.find("kv_cache_config");
@@ -112,6 +112,7 @@ void read_file(const Word& path, OptionSink& sink) {
     }
   }
   for (const json::Member& member : file.as_object()) read_key(sink, member.key, member.value, 0);
+  return true;
 }
 
 }  // namespace
@@ -126,15 +127,17 @@ void read_trtllm(const Invocation& call, const Program& program, Context& contex
       call.argv.end());
   TrtllmLine line(sink);
   line.walk(args);
+  bool read = false;
   for (size_t i = 0; i < args.size(); ++i) {
     for (const std::string_view name :
          {"--extra_llm_api_options", "--config", "-c", "--config_file"}) {
-      if (args[i].text == name && i + 1 < args.size()) read_file(args[i + 1], sink);
+      if (args[i].text == name && i + 1 < args.size()) read = read_file(args[i + 1], sink);
       if (starts_with(args[i].text, std::string(name) + "=")) {
-        read_file(Word(args[i].text.substr(name.size() + 1)), sink);
+        read = read_file(Word(args[i].text.substr(name.size() + 1)), sink);
       }
     }
   }
+  if (read) out.kept.erase("extra_llm_api_options");
   if (out.model.empty() && !out.has_warning("hole") && program.subcommand.empty()) {
     out.error("missing_model", "trtllm-serve wants a model");
   }

@@ -244,11 +244,12 @@ void read_vllm(const Invocation& call, const Program& program, Context& context,
       call.argv.begin() + ptrdiff_t(std::min(program.arguments, call.argv.size())),
       call.argv.end());
   // The words of a configuration file are put first, so that the command line wins.
-  bool has_config = false;
+  bool has_config = false, config_read = false;
   for (size_t i = 0; i + 1 < args.size(); ++i) {
     if (args[i].text != "--config") continue;
     has_config = true;
     ConfigWords file = read_config_file(args[i + 1], "vllm", context, out);
+    config_read = file.read;
     if (!file.model.empty()) out.model = file.model;
     sink.names_from_file = true;
     VllmLine file_line(sink, true);
@@ -259,6 +260,8 @@ void read_vllm(const Invocation& call, const Program& program, Context& context,
   }
   line.walk(args);
   line.finish(has_config || program.is_client);
+  // What stands in it is an option of its own now.
+  if (config_read) out.kept.erase("config");
 }
 
 }  // namespace vramwise::engines::launch

@@ -146,6 +146,24 @@ TEST(VllmLine, ConfigurationFiles) {
   EXPECT_LAUNCH(cases);
 }
 
+TEST(VllmLine, ConfigurationFilesGivenBeside) {
+  const auto read = read_launch("vllm serve --config conf/serve.yaml --trust-remote-code", {},
+                                {{"serve.yaml", "model: o/m\nmax-model-len: 4096\n"}});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->model, "o/m");
+  EXPECT_EQ(json::dump(read->options.to_json()), R"({"max_model_len":4096})");
+  EXPECT_TRUE(read->warnings.empty());
+  EXPECT_TRUE(read->files_not_seen.empty());
+  // What it said are options of their own now; the rest stays.
+  EXPECT_EQ(json::dump(read->kept.to_json()), R"({"trust_remote_code":true})");
+  const auto without = read_launch("vllm serve --config conf/serve.yaml");
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->files_not_seen, std::vector<std::string>{"conf/serve.yaml"});
+  const auto large = read_launch("vllm serve m", {}, {{"x", std::string(kMaxPaste + 1, 'a')}});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::too_large);
+}
+
 TEST(VllmLine, Forms) {
   const LaunchCase cases[] = {
       {"vllm bench latency --model o/m --batch-size 8 -tp 2", "entry", "\"bench latency\""},

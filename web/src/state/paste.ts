@@ -97,11 +97,27 @@ async function takeLog(log: string): Promise<string> {
   return `Read as a log of ${answer.verify.engine || 'a server'}: ${grouped(answer.verify.read.matched)} of ${grouped(answer.verify.read.lines)} lines say something about memory.`;
 }
 
+// An engine's own configuration names no program: it is read as the chosen engine's.
+const CONFIGURED: Record<string, string> = {
+  vllm: 'vllm serve --config pasted.yaml',
+  sglang: 'sglang serve --config pasted.yaml',
+  trtllm: 'trtllm-serve MODEL --extra_llm_api_options pasted.yaml',
+};
+
+async function configurationOf(text: string): Promise<Launch | undefined> {
+  const line = /^[\w-]+:(\s|$)/m.test(text) && CONFIGURED[get().request?.engine.name ?? ''];
+  if (!line) return undefined;
+  const answer = await ask<{ launch: Launch }>('search', { ask: 'launch', line, files: { 'pasted.yaml': text } });
+  if (answer.error || !Object.keys(answer.launch.options ?? {}).length) return undefined;
+  const { model, ...launch } = answer.launch;
+  return model && model !== 'MODEL' ? { ...launch, model } : launch;
+}
+
 async function takeLine(line: string): Promise<string> {
   const answer = await ask<{ launch: Launch }>('search', { ask: 'launch', line });
   if (answer.error) return `Not recognised: ${answer.error.message}. ${UNDERSTOOD}`;
-  const { launch } = answer;
-  if (!launch.engine) return `Not recognised. ${UNDERSTOOD}`;
+  const launch = answer.launch.engine ? answer.launch : await configurationOf(line);
+  if (!launch?.engine) return `Not recognised. ${UNDERSTOOD}`;
   change(fromLaunch(launch, get().request ?? emptyRequest()));
   const count = Object.keys(launch.options ?? {}).length;
   const unknown = (launch.unknown ?? []).length + (launch.ignored ?? []).length;
