@@ -58,6 +58,19 @@ test('a saved request', async () => {
   assert.deepEqual((await state(tab)).request, saved);
 });
 
+test("an engine's configuration file is the chosen engine's", async () => {
+  await paste('vllm serve Qwen/Qwen3-8B');
+  await paste('# of the staging server\nmax-model-len: 4096\ntensor-parallel-size: 2\nkv-cache-dtype: fp8\n');
+  let { request } = await state(tab);
+  assert.equal(request.model.ref, 'Qwen/Qwen3-8B');
+  assert.equal(request.workload.sequence_tokens, 4096);
+  assert.deepEqual([request.hardware.count, request.engine.options.kv_cache_dtype], [2, 'fp8']);
+  await paste('model: Qwen/Qwen3-14B\nmax-model-len: 16384\n');
+  ({ request } = await state(tab));
+  assert.deepEqual([request.model.ref, request.workload.sequence_tokens], ['Qwen/Qwen3-14B', 16384]);
+  assert.match(await paste('shopping: milk\ncolour: green\n'), /^Not recognised/);
+});
+
 test('a startup log is set beside the plan', async () => {
   const said = await paste('INFO 11-29 10:00:00 [gpu_worker.py:298] Available KV cache memory: 3.17 GiB\nINFO 11-29 10:00:00 [kv_cache_utils.py:864] GPU KV cache size: 34,656 tokens');
   assert.match(said, /log/);
