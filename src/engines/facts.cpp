@@ -29,6 +29,8 @@ bool holds(std::string_view key, const json::Value& wanted, const Circumstances&
   if (key == "switched") return now.switched == wanted.as_boolean();
   if (key == "nvidia") return now.nvidia == wanted.as_boolean();
   if (key == "eager") return now.eager == wanted.as_boolean();
+  if (key == "staged") return now.staged == wanted.as_boolean();
+  if (key == "encoder") return now.encoder == wanted.as_boolean();
   if (key == "first_engine") return now.first_engine == wanted.as_boolean();
   if (key == "runner") return now.runner == n;
   if (key == "marlin") return now.marlin == wanted.as_boolean();

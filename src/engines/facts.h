@@ -37,6 +37,8 @@ struct Circumstances {
   bool switched = false;  // by NVLink through switches, which multicast
   bool nvidia = true;
   bool eager = false;
+  bool staged = false;            // layers are split into pipeline stages
+  bool encoder = false;           // the profile run makes items for an encoder
   bool first_engine = false;      // vLLM V0
   int runner = 1;                 // vLLM's model runner, 1 or 2
   std::string_view architecture;  // Hugging Face class of the model

@@ -145,7 +145,7 @@ void fill_doubt(const model::Model& model, const weights::Weights& weights, cons
 // Items of the largest size fill the encoder; their outputs stay until the profile run ends.
 void fill_tower(const model::Model& model, const Given& given, const Profile& profile, int64_t d,
                 VllmShape& shape) {
-  if (!model.vision || given.language_only || given.skip_tower_profiling) return;
+  if (!profiles_items(model, given)) return;
   const model::VisionTower& tower = *model.vision;
   if (tower.max_item_tokens <= 0) return;
   // The profile run takes the modality with the largest items that is not switched off.
@@ -166,6 +166,10 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
 
 }  // namespace
 
+bool profiles_items(const model::Model& model, const Given& given) {
+  return model.vision && !given.language_only && !given.skip_tower_profiling;
+}
+
 bool pools(const model::Model& model, const Given& given) {
   const std::string id = to_lower(model.id);
   return given.pooling || ends_with(model.architecture, "ForSequenceClassification") ||
@@ -182,7 +186,11 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
 
   shape.stays_fixed = profile.cublas_workspace;
   shape.samples = !pools(model, given) && (profile.sampler_when_chunked || !decided.chunked);
-  shape.sampler_per_sequence = profile.sampler_bytes * model.vocab_size + 2 * hidden * d;
+  // Logits come in the model's own type: 2 of the bytes, 4 in float32.
+  const int64_t logits = std::max<int64_t>(profile.sampler_bytes, 4) + d - 2;
+  shape.sampler_per_sequence =
+      (profile.sampler_bytes > 4 ? logits : profile.sampler_bytes) * model.vocab_size +
+      2 * hidden * d;
   shape.sampler_per_token = hidden * d;
   shape.sampler_buffer_row = profile.sampler_buffer_bytes * model.vocab_size;
   shape.sampler_buffer_rows = profile.sampler_buffer_bytes > 0 ? multiprocessors : 0;
@@ -193,6 +201,12 @@ void fill_activations(const model::Model& model, const weights::Weights& weights
   int64_t layer = std::max(3 * w.feed_forward, w.latent_row > 0 ? 3 * w.query : attention);
   layer = std::max(layer, 2 * w.recurrent_in + w.recurrent_out);
   shape.layer_per_token = d * (profile.layer_hidden * hidden + layer);
+  if (given.pipeline > 1) {
+    // Hidden states and residual travel between stages in buffers of a whole batch.
+    // Source: vllm v1/worker/gpu_model_runner.py, IntermediateTensors.
+    shape.sampler_per_token += 2 * hidden * d;
+    shape.layer_per_token += 2 * hidden * d;
+  }
   fill_experts(model, weights, given, profile, w, d, shape);
 
   if (w.latent_row > 0) {

@@ -14,6 +14,9 @@ namespace vramwise::engines::vllm {
 // Source: vllm v1/worker/gpu_model_runner.py, profile_run.
 bool pools(const model::Model& model, const Given& given);
 
+// Whether the profile run makes items for an encoder.
+bool profiles_items(const model::Model& model, const Given& given);
+
 // Fills the activation part of `shape` for one rank of a stage.
 //   peak = what stays + encoder outputs + max(sampler, layer, encoder)
 // Source: vllm v1/worker/gpu_model_runner.py profile_run. Valid for: V0 from 0.6 and V1; the

@@ -85,6 +85,10 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
   d.non_torch = p.non_torch + ByteRange::exactly(d.totals.all_reduce);
   if (d.totals.graph_counts.all() > 0) {
     d.graphs = percent_of(d.totals.graphs, p.graph_low_percent, 100, p.graph_high_percent);
+    // What the host takes meanwhile; the likely part is in the totals.
+    const ByteRange& host = p.graph_host;
+    d.graphs += ByteRange{host.low - host.likely, Bytes(), host.high - host.likely};
+    d.graphs.low = std::max(d.graphs.low, Bytes());
     d.graphs_taken = percent_of(d.totals.graphs_taken, p.graph_taken_low_percent, 100,
                                 p.graph_taken_high_percent);
     if (p.warm_up_freed)

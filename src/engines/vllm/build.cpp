@@ -41,6 +41,8 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
   Circumstances now = circumstances(*q.hardware);
   now.ranks = given.tensor;
   now.eager = given.eager;
+  now.staged = given.pipeline > 1;
+  now.encoder = profiles_items(*q.model, given);
   now.entry = given.entry;
   now.marlin = given.marlin;
   now.own_all_reduce = given.own_all_reduce;
@@ -205,6 +207,34 @@ bool attends_with_flashinfer(const Given& given, const Decided& decided, const P
          (fp8_cache && now.capability >= 100 && profile.full_graphs);
 }
 
+// FlashAttention 3 cuts the keys of a decode step into parts; a FULL graph keeps room for the
+// fp32 results of as many parts as may ever be. Not with learned sinks: no such log shows them.
+// Source: vllm v1/attention/backends/flash_attn.py; starts of 0.19.0 on an H100 at debug level
+// (llm-d-incubation/llm-d-planner accuracy/results).
+void fill_splits(const model::Model& model, const Given& given, const Profile& profile, DType plain,
+                 VllmShape& shape) {
+  const int64_t splits = profile.graph_splits > 0 && given.attention_splits
+                             ? *given.attention_splits
+                             : profile.graph_splits;
+  const std::string asked = to_lower(given.attention_backend);
+  if (splits == 0 || plain == DType::float32 ||
+      (!asked.empty() && !starts_with(asked, "flash_attn")))
+    return;
+  int64_t values = 0;  // of one token's attention result, on one rank
+  for (const model::Layer& layer : model.layers) {
+    for (const model::Mixer& mixer : layer.mixers) {
+      if (const auto* a = std::get_if<model::AttentionBlock>(&mixer)) {
+        if (a->sinks) return;
+        values = std::max(values, ceil_div(a->query_heads, given.tensor) * a->value_dim);
+      } else if (const auto* l = std::get_if<model::LatentBlock>(&mixer)) {
+        if (l->indexer_top_k > 0) return;
+        values = std::max(values, ceil_div(l->query_heads, given.tensor) * l->kv_lora_rank);
+      }
+    }
+  }
+  shape.graph_split_per_token = values * splits * dtype_bytes(DType::float32);
+}
+
 void fill_graphs(const Given& given, const Profile& profile, const Circumstances& now,
                  bool flashinfer, bool pooling, VllmShape& shape) {
   const std::string mode = to_lower(given.graph_mode);
@@ -234,6 +264,11 @@ void fill_overheads(const Question& q, const Given& given, const Profile& profil
                                                         : profile.graph_layer;
   shape.graph_piece_bytes = graph.piece * (layers.end - layers.first);
   shape.graph_full_bytes = graph.full * (layers.end - layers.first);
+  shape.graph_shift = profile.graph_host.likely;
+  if (profile.graph_activations) {
+    shape.graph_first = profile.cublas_workspace;
+    shape.graph_first_per_token = shape.layer_per_token;
+  }
   shape.graph_sizes_step = profile.graph_sizes_step;
   shape.graph_largest = given.largest_capture.value_or(profile.graph_largest);
   shape.graph_largest_given = given.largest_capture.has_value();
@@ -248,6 +283,7 @@ void fill_overheads(const Question& q, const Given& given, const Profile& profil
 void fill_all_reduce(const Question& q, const Given& given, const Decided& decided,
                      const Profile& profile, VllmShape& shape) {
   if (profile.all_reduce_limit == 0 || q.model->hidden_size <= 0) return;
+  if (!given.fuse_all_reduce.value_or(profile.all_reduce_fused)) return;
   if (profile.all_reduce_alone && (given.pipeline > 1 || given.data > 1)) return;
   constexpr int64_t kFlagsOfRank = 256 * 4;
   const int64_t row = q.model->hidden_size * dtype_bytes(decided.plain);
@@ -262,7 +298,7 @@ void apply_measured(const Calibration& measured, VllmShape& shape) {
   if (measured.weights) shape.weights = std::max(Bytes(), shape.weights + measured.weights->shift);
   if (measured.activations) shape.measured_shift = measured.activations->shift;
   if (measured.non_torch) shape.non_torch += measured.non_torch->shift;
-  if (measured.graphs) shape.graph_shift = measured.graphs->shift;
+  if (measured.graphs) shape.graph_shift += measured.graphs->shift;
 }
 
 Result<std::vector<StageRange>> stage_ranges(const model::Model& model, const Given& given) {
@@ -394,6 +430,7 @@ Result<Build> build(const Question& q, Notes& notes) {
     fill_graphs(b.given, b.profile, b.now,
                 attends_with_flashinfer(b.given, b.decided, b.profile, b.now, kinds),
                 pools(*q.model, b.given), stage.shape);
+    fill_splits(*q.model, b.given, b.profile, b.decided.plain, stage.shape);
     fill_all_reduce(q, b.given, b.decided, b.profile, stage.shape);
     if (q.settings.calibration) apply_measured(*q.settings.calibration, stage.shape);
     b.stages.push_back(std::move(stage));

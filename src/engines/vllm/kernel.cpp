@@ -106,12 +106,19 @@ GraphCounts graph_counts(const VllmShape& s, const VllmPoint& p) {
   const int64_t decode = saturating_multiply(p.max_seqs, 1 + s.speculative_tokens);
   int64_t sizes = s.listed_sizes;
   int64_t full = s.listed_sizes;
+  const int64_t largest = largest_capture(s, p);
   if (s.listed_sizes == 0) {
-    const int64_t largest = largest_capture(s, p);
     sizes = sizes_up_to(largest, s.graph_sizes_step);
     full = sizes_up_to(std::min(largest, decode), s.graph_sizes_step);
   }
-  return {s.piecewise_graphs ? sizes : 0, s.full_graphs ? full : 0};
+  return {s.piecewise_graphs ? sizes : 0, s.full_graphs ? full : 0, largest,
+          std::min(largest, decode)};
+}
+
+Bytes graph_pool(const VllmShape& s, const GraphCounts& sizes) {
+  Bytes pool = s.graph_first + Bytes(s.graph_first_per_token) * sizes.largest;
+  if (sizes.full > 0) pool += Bytes(s.graph_split_per_token) * sizes.largest_full;
+  return pool;
 }
 
 int64_t pages_of(const VllmShape& s, int64_t tokens, int64_t batch_tokens) {
@@ -184,8 +191,8 @@ VllmTotals evaluate(const VllmShape& s, const VllmPoint& p) {
   r.non_torch = s.non_torch + r.all_reduce;
   r.graph_counts = graph_counts(s, p);
   if (r.graph_counts.all() > 0) {
-    r.graphs_taken =
-        s.graph_piece_bytes * r.graph_counts.piecewise + s.graph_full_bytes * r.graph_counts.full;
+    r.graphs_taken = s.graph_piece_bytes * r.graph_counts.piecewise +
+                     s.graph_full_bytes * r.graph_counts.full + graph_pool(s, r.graph_counts);
     const Bytes workspace = r.graph_counts.full > 0 ? s.graph_workspace : Bytes();
     r.graphs = std::max(r.graphs_taken + workspace + s.graph_shift, Bytes());
   }

@@ -83,7 +83,11 @@ struct VllmShape {
   Bytes graph_piece_bytes;  // one PIECEWISE size: a graph for each layer
   Bytes graph_full_bytes;   // one FULL size: a graph of all layers
   Bytes graph_workspace;    // of the attention kernels, in the estimate where FULL ones are made
-  Bytes graph_shift;        // of the estimate: measured less planned
+  // Stay in the graphs' pool: the largest batch's activations and a cuBLAS workspace; partial
+  // results of attention, per token of the largest FULL size.
+  Bytes graph_first;
+  int64_t graph_first_per_token = 0, graph_split_per_token = 0;
+  Bytes graph_shift;  // of the estimate: the host's part, measured less planned
   bool graphs_charged = false;
   bool graphs_captured = true;
   bool piecewise_graphs = true, full_graphs = true;
@@ -121,6 +125,7 @@ struct VllmActivations {
 // Captured sizes by kind.
 struct GraphCounts {
   int64_t piecewise = 0, full = 0;
+  int64_t largest = 0, largest_full = 0;  // tokens
   int64_t all() const { return piecewise + full; }
 };
 
@@ -146,6 +151,8 @@ Bytes requested_bytes(Bytes total, double utilisation);
 Bytes sampler_buffer(const VllmShape& shape, int64_t sequences);
 VllmActivations activations(const VllmShape& shape, const VllmPoint& point);
 GraphCounts graph_counts(const VllmShape& shape, const VllmPoint& point);
+// What the first captures leave in the graphs' pool, whatever the number of sizes.
+Bytes graph_pool(const VllmShape& shape, const GraphCounts& sizes);
 // Three buffers: the ranks' parts, their flags, and three turns of the parts that carry their own.
 // Source: flashinfer comm/trtllm_ar.py trtllm_create_ipc_workspace_for_all_reduce_fusion.
 Bytes all_reduce_buffers(const VllmShape& shape, int64_t batch_tokens);

@@ -73,6 +73,7 @@ void read_overheads(Facts& facts, const Circumstances& now, Profile& p) {
   p.non_torch = facts.mib(facts.row("non_torch", now));
   p.all_reduce_limit = KiB(facts.integer(facts.row("all_reduce_limit", now), "kib")).count();
   p.all_reduce_step = MiB(facts.integer("all_reduce_step_mib"));
+  p.all_reduce_fused = facts.flag("all_reduce_fused");
   p.all_reduce_alone = facts.flag("all_reduce_fused_alone");
   p.before_snapshot = facts.mib(facts.row("before_snapshot", now));
   const json::Value& layer = facts.row("graph_layer", now);
@@ -84,6 +85,9 @@ void read_overheads(Facts& facts, const Circumstances& now, Profile& p) {
   p.graph_high_percent = facts.integer(bars, "high_percent");
   p.graph_taken_low_percent = facts.integer(bars, "taken_low_percent");
   p.graph_over_estimate_percent = facts.integer(bars, "over_estimate_percent");
+  if (bars.find("measured") != nullptr) p.graph_host = facts.mib(bars);
+  p.graph_activations = facts.flag("graph_activations");
+  p.graph_splits = facts.integer(facts.row("graph_splits", now), "value");
   p.old_drivers = bars.find("old_drivers") != nullptr;
   p.graph_taken_high_percent = facts.integer(bars, "taken_high_percent");
   p.full_graphs = facts.flag("full_graphs");

@@ -79,11 +79,15 @@ struct Profile {
   ByteRange non_torch;
   int64_t all_reduce_limit = 0;   // largest tensor whose all-reduce is fused with the norm; 0: none
   Bytes all_reduce_step;          // its buffers are rounded up to
+  bool all_reduce_fused = false;  // by default
   bool all_reduce_alone = false;  // not beside pipeline or data parallelism
   ByteRange before_snapshot;      // context, communication: charged to nothing
   GraphSize graph_layer, graph_latent_layer, graph_sparse_layer;  // per layer and captured size
   int64_t graph_low_percent = 0, graph_high_percent = 0;          // of the estimate
   int64_t graph_taken_low_percent = 0, graph_taken_high_percent = 0;
+  ByteRange graph_host;  // unified memory: what the host takes meanwhile is in the estimate
+  bool graph_activations = false;  // the pool keeps the largest batch's activations
+  int64_t graph_splits = 0;        // FlashAttention 3 keeps so many partial results of a FULL graph
   int64_t graph_over_estimate_percent = 0;  // the most that capturing takes of the estimate
   bool old_drivers = false;                 // runs with drivers whose graphs take more
   bool full_graphs = false;                 // decode batches are captured whole, beside the pieces

@@ -163,6 +163,12 @@ Result<bool> read_parallel(const Reader& r, const Question& q, Given& g) {
   g.spare_experts = spare.value_or(0);
   TRY_ASSIGN(const bool no_reduce, r.flag("disable_custom_all_reduce", false));
   g.own_all_reduce = !no_reduce;
+  // The older name is that of 0.10 to 0.12.
+  for (const char* name : {"compilation_config.pass_config.enable_fi_allreduce_fusion",
+                           "compilation_config.pass_config.fuse_allreduce_rms"}) {
+    TRY_ASSIGN(const auto fuse, r.options().boolean(name));
+    if (fuse) g.fuse_all_reduce = fuse;
+  }
   return true;
 }
 
@@ -185,6 +191,8 @@ Result<bool> read_graphs(const Reader& r, Given& g) {
     TRY_ASSIGN(const auto largest, r.count(name, 0, kMaxTokens));
     if (largest) g.largest_capture = largest;
   }
+  TRY_ASSIGN(g.attention_splits,
+             r.count("attention_config.flash_attn_max_num_splits_for_cuda_graph", 0, 1024));
   return true;
 }
 

@@ -41,7 +41,9 @@ struct Given {
   bool async_scheduling = true;
   bool no_window_groups = false;  // disable_hybrid_kv_cache_manager, KV connectors
   bool own_all_reduce = true;
-  bool pooling = false;  // asked to embed, classify or score: nothing is sampled
+  std::optional<bool> fuse_all_reduce;      // pass_config.fuse_allreduce_rms
+  std::optional<int64_t> attention_splits;  // flash_attn_max_num_splits_for_cuda_graph
+  bool pooling = false;                     // asked to embed, classify or score: nothing is sampled
   bool language_only = false, skip_tower_profiling = false;
   bool no_items = false;  // limit_mm_per_prompt is zero for every modality it names
   std::optional<int64_t> images_per_prompt, videos_per_prompt;  // limit_mm_per_prompt

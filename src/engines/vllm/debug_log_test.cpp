@@ -1,0 +1,79 @@
+// Terms that vLLM 0.19.0 prints at debug level on H100 (79.19 GiB), fifty-odd starts of which are
+// public: llm-d-incubation/llm-d-planner accuracy/results/v0.19.0/logs (commit d3121e05).
+#include <gtest/gtest.h>
+
+#include "engines/vllm/build.h"
+#include "engines/vllm/kernel.h"
+#include "support/questions.h"
+
+namespace vramwise::engines::vllm {
+namespace {
+
+constexpr Bytes kH100(85'029'027'840);
+
+Build start(const char* config, std::string_view options, int count = 1,
+            std::string_view gpu = "h100-sxm", std::string_view version = "0.19.0") {
+  const testing::Asked asked = testing::ask({.config = config,
+                                             .gpu = gpu,
+                                             .count = count,
+                                             .total = gpu == "h100-sxm" ? kH100 : Bytes(),
+                                             .version = version,
+                                             .options = options});
+  Notes notes;
+  auto b = build(asked.question(), notes);
+  EXPECT_TRUE(b);
+  return b ? std::move(*b) : Build();
+}
+
+VllmTotals last_rank(const Build& b) { return evaluate(b.stages.back().shape, point_of(b, kH100)); }
+
+Bytes splits(const Build& b) { return Bytes(b.stages.front().shape.graph_split_per_token) * 512; }
+
+double gib(Bytes b) { return double(b.count()) / double(GiB(1).count()); }
+
+// "Estimated FULL CUDA graph memory: 260.00 MiB first-capture + (51-1) x 6.00 MiB per-graph", at
+// TP 4 "70.00 MiB": 32 heads of 128, fp32, 32 parts, 512 tokens.
+TEST(VllmDebugLog, AttentionKeepsPartialResultsOfFullGraphs) {
+  EXPECT_EQ(splits(start(testing::kLlama8b, "{}")), MiB(256));
+  EXPECT_EQ(splits(start(testing::kLlama8b, R"({"tensor_parallel_size":4})", 4)), MiB(64));
+  EXPECT_EQ(splits(start(testing::kLlama8b,
+                         R"({"attention_config.flash_attn_max_num_splits_for_cuda_graph":8})")),
+            MiB(64));
+  // Learned sinks ("6.00 MiB first-capture"), other attention, other cards, other times.
+  EXPECT_EQ(splits(start(testing::kGptOss20b, "{}")), Bytes());
+  EXPECT_EQ(splits(start(testing::kLlama8b, R"({"dtype":"float32"})")), Bytes());
+  EXPECT_EQ(splits(start(testing::kLlama8b, R"({"attention_backend":"TRITON_ATTN"})")), Bytes());
+  EXPECT_EQ(splits(start(testing::kLlama8b, "{}", 1, "a100-sxm4-80")), Bytes());
+  EXPECT_EQ(splits(start(testing::kLlama8b, "{}", 1, "h100-sxm", "0.10.2")), Bytes());
+}
+
+// 0.84 GiB for Llama-3.1-8B, 0.57 at TP 4; a list of sizes leaves less.
+TEST(VllmDebugLog, GraphEstimates) {
+  EXPECT_NEAR(gib(last_rank(start(testing::kLlama8b, "{}")).graphs), 0.84, 0.08);
+  EXPECT_NEAR(gib(last_rank(start(testing::kLlama8b, R"({"tensor_parallel_size":4})", 4)).graphs),
+              0.57, 0.10);
+  const VllmTotals few = last_rank(
+      start(testing::kLlama8b, R"({"cudagraph_capture_sizes":[1,2,4],"max_num_seqs":4})"));
+  EXPECT_LT(few.graphs, MiB(96));
+  EXPECT_EQ(last_rank(start(testing::kLlama8b, R"({"enforce_eager":true})")).graphs, Bytes());
+}
+
+// 1.89 GiB in 16 bits, 2.21 in float32, whose logits have four bytes.
+TEST(VllmDebugLog, LogitsHaveTheModelsType) {
+  EXPECT_NEAR(gib(last_rank(start(testing::kLlama8b, "{}")).activations.peak), 1.89, 0.011);
+  const VllmTotals full = last_rank(start(testing::kLlama8b, R"({"dtype":"float32"})"));
+  EXPECT_NEAR(gib(full.activations.peak), 2.21, 0.011);
+}
+
+// Two stages: 2.01 GiB on the last, 1.1 on the first, 0.07 outside of torch on both.
+TEST(VllmDebugLog, StagesHandOnWholeBatches) {
+  const Build b = start(testing::kLlama8b, R"({"pipeline_parallel_size":2})", 2);
+  ASSERT_EQ(b.stages.size(), 2U);
+  EXPECT_NEAR(gib(last_rank(b).activations.peak), 2.01, 0.011);
+  const VllmTotals first = evaluate(b.stages.front().shape, point_of(b, kH100));
+  EXPECT_NEAR(gib(first.activations.peak), 1.10, 0.11);
+  EXPECT_EQ(b.profile.non_torch.likely, MiB(72));
+}
+
+}  // namespace
+}  // namespace vramwise::engines::vllm
