@@ -76,11 +76,11 @@ void add_deepseek_like(Builder& b, const DeepseekLike& options) {
   const std::vector<bool> own = indexer_layers(text, layers);
   const std::vector<bool> experts = sparse_layers(text, layers, options.dense_layers);
   MoeFeedForward moe;
-  moe.experts = text.experts_or({"n_routed_experts", "num_local_experts"}, 0);
+  moe.experts = text.experts_or({"n_routed_experts", "num_local_experts", "num_experts"}, 0);
   if (moe.experts > 0) {
     moe.active = text.required({"num_experts_per_tok"}, 1, kMaxExperts);
     moe.width = text.extent({"moe_intermediate_size"});
-    moe.shared_width = moe.width * text.experts_or({"n_shared_experts"}, 0);
+    moe.shared_width = moe.width * text.experts_or({"n_shared_experts", "num_shared_experts"}, 0);
     moe.correction_bias = options.correction_bias;
     moe.gating = options.correction_bias ? RouterGating::sigmoid : RouterGating::softmax;
     moe.normalise_weights = text.flag({"norm_topk_prob"}, options.correction_bias);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "engines/rank_weights.h"
 
 namespace vramwise::verify {
 namespace {
@@ -47,6 +48,8 @@ constexpr std::array kLines = {
              Ranks::largest},
     LineRule{"sglang", A::whole, "Load weight end. mem usage", "weights", C::weights,
              Ranks::largest},
+    LineRule{"sglang", A::whole, "Load weight end. mem usage (drafter)", "drafter_weights",
+             C::weights, Ranks::largest},
     LineRule{"sglang", A::whole, "KV Cache is allocated. #tokens", "pool_tokens", C::groups,
              Ranks::smallest},
     LineRule{"sglang", A::whole, "swa_layer_tokens", "swa_layer_tokens", C::groups,
@@ -148,6 +151,15 @@ ByteRange sum_of(const Assessment& a, const engines::Ledger& ledger, engines::Co
   return sum;
 }
 
+// What is loaded after the target: a drafter, or the model's own prediction layers.
+ByteRange drafter_rows(const Assessment& a) {
+  ByteRange sum;
+  for (const engines::WeightItem item : {engines::WeightItem::drafter, engines::WeightItem::mtp}) {
+    sum += sum_of(a, a.reserve, engines::Component::weights, engines::to_string(item));
+  }
+  return sum;
+}
+
 // From 0.24 on vLLM prints weights and memory outside of torch as one sum, "consumed". Workspaces
 // that stay were seen in it (Triton experts, LukeJYK/AutoScientists) and in the peak (Marlin): the
 // bars of both lines hold either. Source: vllm v1/worker/gpu_worker.py.
@@ -172,7 +184,17 @@ void add_bars(const Assessment& a, std::vector<Expected>& list) {
   for (Expected& e : list) {
     if (e.field == "available") set_range(e, a.kv.available);
     if (e.field == "weights") {
-      set_range(e, a.reserve.total(a.fullest_device, engines::Component::weights));
+      ByteRange loaded = a.reserve.total(a.fullest_device, engines::Component::weights);
+      // A drafter has a line of its own.
+      if (known(list, "drafter_weights")) {
+        const ByteRange drafter = drafter_rows(a);
+        loaded = {loaded.low - drafter.low, loaded.likely - drafter.likely,
+                  loaded.high - drafter.high};
+      }
+      set_range(e, loaded);
+    }
+    if (e.field == "drafter_weights") {
+      set_range(e, drafter_rows(a));
     }
     if (e.field == "activation") {
       set_range(e, a.reserve.total(a.fullest_device, engines::Component::activations));
@@ -193,7 +215,8 @@ void add_bars(const Assessment& a, std::vector<Expected>& list) {
     }
     // What the pool holds follows the memory it gets.
     const bool follows = e.field == "pool_tokens" || e.field == "blocks" ||
-                         e.field == "concurrency" || e.field == "max_total_tokens";
+                         e.field == "concurrency" || e.field == "max_total_tokens" ||
+                         e.field == "swa_layer_tokens";
     if (follows && available > 0) {
       e.low = e.likely * std::max(0.0, double(a.kv.available.low.count()) / double(available));
       e.high = e.likely * double(a.kv.available.high.count()) / double(available);

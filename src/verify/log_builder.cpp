@@ -19,6 +19,8 @@ bool anywhere(std::string_view id) {
          id == "shared_memory" || id == "does_not_fit";
 }
 
+constexpr std::string_view kPoolLine = "pool";  // templates_serving.cpp
+
 Reading reading_of(const Capture& c) {
   Reading r;
   r.field = std::string(c.name);
@@ -68,14 +70,41 @@ void LogBuilder::close() {
   ended_.reset();
 }
 
-void LogBuilder::keep(const Capture& c, const std::string& device, const std::string& rank,
-                      const KnownLine& row, int64_t number) {
+bool LogBuilder::has_reading(std::string_view field, const std::string& rank) const {
+  return std::any_of(log.readings.begin(), log.readings.end(), [&](const Reading& r) {
+    return r.field == field && r.rank == rank && r.line > began_;
+  });
+}
+
+// SGLang loads the drafter when its target is loaded, and cuts its pool when the target's pools are
+// done ("Memory pool end"). Source: sglang speculative/, model_executor/model_runner.py.
+bool LogBuilder::is_of_drafter(const KnownLine& row, const std::string& rank) const {
+  const std::string_view id = row.row->id;
+  if (id.empty() || !log.config.options.has("speculative_algorithm")) return false;
+  return has_reading(id == kPoolLine ? "after_pool" : "after_loading", rank);
+}
+
+// The pool of the window layers comes first, as many tokens as the line before it said.
+// Source: sglang mem_cache/swa_memory_pool.py.
+bool LogBuilder::is_of_windows(const std::vector<Capture>& captures,
+                               const std::string& rank) const {
+  const auto tokens = std::find_if(captures.begin(), captures.end(),
+                                   [](const Capture& c) { return c.name == "pool_tokens"; });
+  if (tokens == captures.end() || has_reading("window_pool_tokens", rank)) return false;
+  return std::any_of(log.readings.begin(), log.readings.end(), [&](const Reading& r) {
+    return r.field == "swa_layer_tokens" && r.rank == rank && r.line > began_ &&
+           r.last == tokens->value;
+  });
+}
+
+void LogBuilder::keep(std::string field, const Capture& c, const std::string& device,
+                      const std::string& rank, const KnownLine& row, int64_t number) {
   // What is printed again comes in the order of the first time: the search goes on from there.
   const size_t count = log.readings.size();
   for (size_t i = 0; i < count; ++i, ++expected_) {
     if (expected_ >= count) expected_ = 0;
     Reading& r = log.readings[expected_];
-    if (r.field != c.name || r.device != device || r.rank != rank) continue;
+    if (r.field != field || r.device != device || r.rank != rank) continue;
     // Another engine's words for the same thing never mix.
     if (r.engine != row.engine) continue;
     ++expected_;
@@ -95,6 +124,7 @@ void LogBuilder::keep(const Capture& c, const std::string& device, const std::st
     return;
   }
   Reading r = reading_of(c);
+  r.field = std::move(field);
   r.device = device;
   r.rank = rank;
   r.engine = std::string(row.engine);
@@ -158,10 +188,20 @@ void LogBuilder::take(const KnownLine& row, const std::vector<Capture>& captures
     if (log.config.engine.empty() || row.engine == "ollama") {
       log.config.engine = std::string(row.engine);
     }
+    began_ = number;
     config_reader_.line(t.id, clean.substr(at), captures, log.config);
   }
+  std::string whose;
+  if (t.tells == Tells::values && is_of_drafter(row, rank)) {
+    whose = "drafter_";
+  } else if (t.id == kPoolLine && is_of_windows(captures, rank)) {
+    whose = "window_";
+  }
   for (const Capture& c : captures) {
-    if (c.name != "device") keep(c, device, rank, row, number);
+    if (c.name == "device") continue;
+    // What is free behind the drafter is what the pools find: that stays one field.
+    const bool same = whose.empty() || c.name == "after_loading";
+    keep(same ? std::string(c.name) : whose + std::string(c.name), c, device, rank, row, number);
   }
   if (t.phase > log.phase) log.phase = t.phase;
   if (t.phase == Phase::serve && t.tells == Tells::values) log.serving = true;

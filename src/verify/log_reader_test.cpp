@@ -134,6 +134,39 @@ TEST(LogReader, SumsStayWholeWhereAPartIsNotPrinted) {
   EXPECT_NEAR(value(log, "activation"), 2.40 * kG, 1);
 }
 
+// What a drafter prints again is its own, and the window layers' pool comes before the other:
+// sostrowsk/dgx-spark-local-llm, sglang-int4.log (lines shortened).
+TEST(LogReader, SglangDrafterAndWindowPools) {
+  const Log log = read_log(
+      "server_args=ServerArgs(model_path='poolside/Laguna-S-2.1-INT4', mem_fraction_static=0.85, "
+      "speculative_algorithm='DFLASH', "
+      "speculative_draft_model_path='poolside/Laguna-S-2.1-DFlash-INT4')\n"
+      "Load weight begin. avail mem=115.36 GB\n"
+      "Load weight end. elapsed=109.33 s, type=LagunaForCausalLM, avail mem=47.80 GB, mem "
+      "usage=67.56 GB.\n"
+      "Load weight begin. avail mem=47.83 GB\n"
+      "Load weight end. elapsed=12.25 s, type=DFlashLagunaForCausalLM, avail mem=46.25 GB, mem "
+      "usage=1.58 GB.\n"
+      "Use sliding window memory pool. full_layer_tokens=185897, swa_layer_tokens=148717\n"
+      "KV Cache is allocated. dtype: torch.bfloat16, #tokens: 148717, K size: 10.21 GB, V size: "
+      "10.21 GB\n"
+      "KV Cache is allocated. dtype: torch.bfloat16, #tokens: 185897, K size: 4.25 GB, V size: "
+      "4.25 GB\n"
+      "Memory pool end. avail mem=17.73 GB\n"
+      "KV Cache is allocated. dtype: torch.bfloat16, #tokens: 185897, K size: 2.13 GB, V size: "
+      "2.13 GB\n"
+      "Memory pool end. avail mem=13.35 GB\n");
+  EXPECT_NEAR(value(log, "weights"), 67.56 * kG, 1);
+  EXPECT_NEAR(value(log, "drafter_weights"), 1.58 * kG, 1);
+  EXPECT_NEAR(value(log, "before_loading"), 115.36 * kG, 1);
+  EXPECT_NEAR(value(log, "after_loading"), 46.25 * kG, 1);
+  EXPECT_EQ(value(log, "window_pool_tokens"), 148717);
+  EXPECT_EQ(value(log, "pool_tokens"), 185897);
+  EXPECT_NEAR(value(log, "k_memory"), 4.25 * kG, 1);
+  EXPECT_NEAR(value(log, "drafter_k_memory"), 2.13 * kG, 1);
+  EXPECT_NEAR(value(log, "after_pool"), 13.35 * kG, 1);
+}
+
 TEST(LogReader, RecordsFoldedByANarrowWindow) {
   const Log log = read_log(
       "> INFO 05-17 10:11:12 [gpu_model_runner.py:1234] Model loading took 67.7200 GiB\n"

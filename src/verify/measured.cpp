@@ -106,7 +106,13 @@ std::optional<double> gone_at_sizing(const Log& log, const Assessment& a,
 // SGLang prints what is free before and after loading; the difference is called the weights.
 void sglang_terms(const Log& log, const std::vector<Expected>& list, const plan::Plan& plan,
                   Terms& terms) {
-  const auto weights = compared(log, list, "weights");
+  auto weights = compared(log, list, "weights");
+  // Together with the drafter's, which the pool gives way to as well.
+  const auto drafter = compared(log, list, "drafter_weights");
+  if (weights && drafter) {
+    weights->planned += drafter->planned;
+    weights->measured += drafter->measured;
+  }
   if (weights) terms["weights"] = *weights;
   const Reading* before = log.one("before_loading");
   const Reading* after = log.one("after_loading");

@@ -27,7 +27,9 @@ struct Template {
   // values: the phase that begins behind the line (start: none). failure: the phase it happens in
   // whatever was printed before (start: the one the log stands in).
   Phase phase = Phase::start;
-  std::string_view id;     // failure: what it is; config: which reader
+  // failure: what it is; config: which reader; values: "before_loading", "loaded" and "pool" where
+  // a drafter prints the line as its target does before it
+  std::string_view id;
   std::string_view since;  // first and last version that print it; empty: open
   std::string_view until;
   bool wraps = false;  // long: may go on over the next lines

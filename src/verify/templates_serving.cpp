@@ -9,16 +9,19 @@ namespace vramwise::verify {
 namespace {
 
 using P = Phase;
+// A drafter prints these as its target does before it.
+constexpr std::string_view kBeforeLoading = "before_loading", kLoaded = "loaded", kPool = "pool";
 constexpr Tells kConfig = Tells::config, kFailure = Tells::failure, kValues = Tells::values;
 
 constexpr std::array kSglang = {
     Template{"server_args=ServerArgs\\(", kConfig, P::start, "sglang_args"},
     Template{"server_args=\\{", kConfig, P::start, "sglang_args"},
     Template{"Init torch distributed ends.{:t}mem usage={context:size}", kValues, P::load},
-    Template{"Load weight begin.( avail mem={before_loading:size})?", kValues, P::load},
+    Template{"Load weight begin.( avail mem={before_loading:size})?", kValues, P::load,
+             kBeforeLoading},
     Template{"Load weight end.{:t} avail mem={after_loading:size}, mem usage={weights:size}",
-             kValues, P::sizing, "", "0.4.3", "", true},
-    Template{"Load weight end.{:t} avail mem={after_loading:size}", kValues, P::sizing},
+             kValues, P::sizing, kLoaded, "0.4.3", "", true},
+    Template{"Load weight end.{:t} avail mem={after_loading:size}", kValues, P::sizing, kLoaded},
     Template{"Memory profiling: available_gpu_memory={available:size}", kValues, P::sizing},
     Template{"memory calculation: bytes_per_full_token={bytes_per_token:x}, "
              "available_bytes={available:size}, full_token={full_tokens:n}",
@@ -26,12 +29,12 @@ constexpr std::array kSglang = {
     Template{"Using KV cache dtype: torch.{cache_dtype:w}"},
     Template{"KV Cache is allocated.( dtype: {:w},)? #tokens: {pool_tokens:n}, K size: "
              "{k_memory:size}, V size: {v_memory:size}",
-             kValues, P::capture},
+             kValues, P::capture, kPool},
     Template{"KV Cache is allocated.( dtype: {:w},)? #tokens: {pool_tokens:n}, KV size: "
              "{kv_memory:size}",
-             kValues, P::capture},
+             kValues, P::capture, kPool},
     Template{"KV Cache is allocated. K size: {k_memory:size}, V size: {v_memory:size}", kValues,
-             P::capture, "", "", "0.4.2"},
+             P::capture, kPool, "", "0.4.2"},
     Template{"liding window memory pool. full_layer_tokens={full_layer_tokens:n}, "
              "swa_layer_tokens={swa_layer_tokens:n}"},
     Template{"liding window memory pool \\(all SWA\\). swa_layer_tokens={swa_layer_tokens:n}"},

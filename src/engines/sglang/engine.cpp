@@ -276,7 +276,13 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.longest_sequence = std::min(full.tokens / requests, longest_context(q, s));
   a.check = LogCheck{"max_total_num_tokens", full.tokens, saturating_multiply(tokens, requests),
                      "tokens"};
-  a.log.push_back({"Load weight end. mem usage", double(full.weights.likely.count()), "bytes"});
+  // The target's line first, then that of what drafts: a model of its own or prediction layers.
+  const Bytes drafts = full.parts.of(WeightItem::drafter) + full.parts.of(WeightItem::mtp);
+  a.log.push_back(
+      {"Load weight end. mem usage", double((full.weights.likely - drafts).count()), "bytes"});
+  if (drafts.count() > 0) {
+    a.log.push_back({"Load weight end. mem usage (drafter)", double(drafts.count()), "bytes"});
+  }
   a.log.push_back({"KV Cache is allocated. #tokens", double(full.tokens), "tokens"});
   if (full.window_tokens > 0)
     a.log.push_back({"swa_layer_tokens", double(full.window_tokens), "tokens"});
@@ -354,7 +360,7 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
       break;
     }
   }
-  if (s->window_ratio > 0.2 && a.log.size() > 2) {
+  if (s->window_ratio > 0.2 && a.effective.has("swa_full_tokens_ratio")) {
     add("swa_full_tokens_ratio", 15, "keep a smaller pool for the sliding windows",
         "--swa-full-tokens-ratio 0.1", "fewer concurrent requests", "swa_full_tokens_ratio",
         json::Value(0.1));

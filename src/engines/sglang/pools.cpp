@@ -85,9 +85,13 @@ Cells cells_of(const Question& q, const Setup& s, const RankDraft& draft) {
     }
   }
   // The pool is sized as if the drafter's layers were as large as the target's; they are stored as
-  // large as they are.
+  // large as they are. DFlash heads are not counted where windows have a pool of their own: theirs
+  // comes on top. (The development branch counts them; no release of it was read.)
+  // Source: sglang model_executor/pool_configurator.py, HybridSWAPoolConfigurator; start logs of
+  // sostrowsk/dgx-spark-local-llm.
   const auto drafted = int64_t(draft.caches.size());
-  if (layers > 0) cells.full += cells.full / layers * drafted;
+  const bool on_top = s.drafter_head == HeadKind::dflash && cells.window > 0;
+  if (layers > 0 && !on_top) cells.full += cells.full / layers * drafted;
   for (const LayerCache& c : draft.caches) {
     cells.real_full += c.kind == LayerCache::Kind::state ? 0 : c.token_bytes / c.tokens_per_entry;
   }

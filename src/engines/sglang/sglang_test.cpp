@@ -44,6 +44,28 @@ TEST(SglangPools, DefaultFractionOfEarlierReleases) {
   EXPECT_DOUBLE_EQ(fraction("0.4.9", 4), 0.856);  // (81,559 - 11.5 x 1,024) / 81,559
 }
 
+// A DFlash head's pool comes on top of the pools of a target with windows: 46.25 GB were free
+// behind 115.36 at a fraction of 0.85, pools of 185,897 x 49,152 B and 148,717 x 147,456 B fill
+// that (sostrowsk/dgx-spark-local-llm, sglang-int4.log). An EAGLE head is in the cell.
+TEST(SglangPools, DflashBesideWindows) {
+  constexpr const char* kWindowed = R"({"model_type":"gemma3_text","hidden_size":1152,
+    "intermediate_size":6912,"num_attention_heads":4,"num_key_value_heads":1,"head_dim":256,
+    "num_hidden_layers":26,"vocab_size":262144,"sliding_window":512,"sliding_window_pattern":6,
+    "max_position_embeddings":32768,"torch_dtype":"bfloat16"})";
+  const auto cell = [&](std::string_view method) {
+    return planned(testing::ask({.config = kWindowed,
+                                 .options = R"({"speculative_draft_model_path":"some/head")" +
+                                            std::string(method) + "}"}))
+        .cells;
+  };
+  const Cells none = cell("");
+  const Cells dflash = cell(R"(,"speculative_algorithm":"DFLASH")");
+  const Cells eagle = cell(R"(,"speculative_algorithm":"EAGLE3")");
+  EXPECT_EQ(dflash.full, none.full);
+  EXPECT_GT(dflash.real_full, none.real_full);
+  EXPECT_GT(eagle.full, none.full);
+}
+
 // A drafter and its graphs: 2 GiB, 6 GiB for a model of its own, nothing for look-ups (sglang
 // server_args.py of 0.5.9). 512 + 12,288 + 128 + 512 + 464 MiB without.
 TEST(SglangPools, DefaultFractionWithADrafter) {

@@ -1,5 +1,6 @@
 // Ling and Ring: one matrix for q, k, v; experts with a shared one. Ring-linear keeps a linear
-// state in most layers; Ling 3 mixes Kimi delta attention with latent attention. Source:
+// state in most layers; Ling 3 mixes Kimi delta attention with latent attention. Sarvam 30B is a
+// Ling of the second generation. Source: vllm model_executor/models/sarvam.py;
 // inclusionAI/Ling-mini-2.0 modeling_bailing_moe_v2.py; inclusionAI/Ring-mini-linear-2.0.
 #include "model/arch_rule.h"
 #include "model/latent_parts.h"
@@ -8,14 +9,18 @@
 namespace vramwise::model {
 namespace {
 
+// Sarvam's class takes shared experts, selection biases and head norms for granted.
+bool is_sarvam(const Fields& fields) { return fields.text_or({"model_type"}, "") == "sarvam_moe"; }
+
 MoeFeedForward read_experts(const Fields& fields) {
+  const bool sarvam = is_sarvam(fields);
   MoeFeedForward moe;
   moe.experts = fields.required({"num_experts", "n_routed_experts"}, 1, kMaxExperts);
   moe.active = fields.required({"num_experts_per_tok"}, 1, kMaxExperts);
   moe.width = fields.extent({"moe_intermediate_size"});
   moe.shared_width = fields.extent_or({"moe_shared_expert_intermediate_size"}, moe.width) *
-                     fields.experts_or({"num_shared_experts", "n_shared_experts"}, 0);
-  moe.correction_bias = fields.flag({"moe_router_enable_expert_bias"}, false);
+                     fields.experts_or({"num_shared_experts", "n_shared_experts"}, sarvam ? 1 : 0);
+  moe.correction_bias = fields.flag({"moe_router_enable_expert_bias"}, sarvam);
   moe.gating = moe.correction_bias ? RouterGating::sigmoid : RouterGating::softmax;
   moe.normalise_weights = fields.flag({"norm_topk_prob"}, true);
   moe.scale_weights = fields.real({"routed_scaling_factor"}, 1, 0, 1e6) != 1;
@@ -32,7 +37,7 @@ void add_mixer(Builder& b, const Heads& heads) {
   block.fused_qkv = true;
   block.qkv_bias = fields.flag({"use_qkv_bias"}, false);
   block.output_bias = fields.flag({"use_bias"}, false);
-  if (fields.flag({"use_qk_norm"}, false)) block.qk_norm = QkNorm::per_head;
+  if (fields.flag({"use_qk_norm"}, is_sarvam(fields))) block.qk_norm = QkNorm::per_head;
   b.attention(block, {.scope = "attention.",
                       .o = "dense",
                       .q_norm = "query_layernorm",
@@ -61,14 +66,15 @@ Result<Model> build(const json::Reader& config) {
   const bool v2 = fields.flag({"moe_router_enable_expert_bias"}, false);
   Builder b(fields, fields,
             {.positions = 32768,
-             .gguf = v3       ? "bailingmoe3"
-                     : linear ? ""
-                     : v2     ? "bailingmoe2"
-                              : "bailingmoe"});
+             .gguf = v3                            ? "bailingmoe3"
+                     : linear || is_sarvam(fields) ? ""
+                     : v2                          ? "bailingmoe2"
+                                                   : "bailingmoe"});
   const Heads heads = read_heads(fields);
   const MoeFeedForward moe = read_experts(fields);
   const int64_t layers = fields.layers();
-  const int64_t dense = fields.number({"first_k_dense_replace"}, 0, 0, kMaxLayers);
+  const int64_t dense =
+      fields.number({"first_k_dense_replace"}, is_sarvam(fields) ? 1 : 0, 0, kMaxLayers);
   const int64_t group = fields.divisor_or({"layer_group_size"}, 1);
   const bool bias = fields.flag({"use_bias"}, false);
   const LatentBlock latent = v3 ? read_latent(fields) : LatentBlock();
@@ -111,10 +117,10 @@ Result<Model> build(const json::Reader& config) {
 }
 
 constexpr std::string_view kTypes[] = {"bailing_moe", "bailing_moe_v2", "bailing_moe_linear",
-                                       "bailing_v3", "bailing_hybrid"};
+                                       "bailing_v3",  "bailing_hybrid", "sarvam_moe"};
 constexpr std::string_view kClasses[] = {"BailingMoeForCausalLM", "BailingMoeV2ForCausalLM",
-                                         "BailingMoeV3ForCausalLM",
-                                         "BailingMoeLinearV2ForCausalLM"};
+                                         "BailingMoeV3ForCausalLM", "BailingMoeLinearV2ForCausalLM",
+                                         "SarvamMoEForCausalLM"};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // DeepSeek V2, V3, R1 and V3.2, and what follows their modules: Kimi K2, K2.5 and Kimi-VL (with
-// MoonViT), GLM-4.7-Flash, GLM-5; DeepSeek-MoE 16B, which still has keys and values per head, and
-// DeepSeek-OCR on top of it.
-// Source: transformers models/deepseek_v2, models/deepseek_v3, models/glm_moe_dsa,
-// models/glm4_moe_lite; deepseek-ai/deepseek-moe-16b-base modeling_deepseek.py.
+// MoonViT), GLM-4.7-Flash, GLM-5, Sarvam 105B; DeepSeek-MoE 16B, which still has keys and values
+// per head, and DeepSeek-OCR on top of it. Source: transformers models/deepseek_v2,
+// models/deepseek_v3, models/glm_moe_dsa, models/glm4_moe_lite; vllm
+// model_executor/models/sarvam.py; deepseek-ai/deepseek-moe-16b-base modeling_deepseek.py.
 #include "model/arch_rule.h"
 #include "model/latent_parts.h"
 #include "model/llama_like.h"
@@ -28,6 +28,7 @@ const Variant& variant_of(std::string_view type) {
        {.sparse_attention = true, .mtp_copies = false, .dense_layers = 3}},
       {"glm4_moe_lite", "deepseek2", {.dense_layers = 1}},
       {"kimi_k2", "deepseek2", {.dense_layers = 1}},
+      {"sarvam_mla", "", {.dense_layers = 1}},
   };
   for (const Variant& variant : kVariants) {
     if (variant.type == type) return variant;
@@ -75,11 +76,11 @@ Result<Model> build(const json::Reader& config) {
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"deepseek",     "deepseek_v2", "deepseek_v3",
-                                       "deepseek_v32", "glm_moe_dsa", "glm4_moe_lite",
-                                       "kimi_k2",      "kimi_k25",    "kimi_vl"};
+constexpr std::string_view kTypes[] = {
+    "deepseek",      "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa",
+    "glm4_moe_lite", "kimi_k2",     "kimi_k25",    "kimi_vl",      "sarvam_mla"};
 constexpr std::string_view kClasses[] = {"DeepseekV3ForCausalLM", "DeepseekV2ForCausalLM",
-                                         "KimiK25ForConditionalGeneration"};
+                                         "KimiK25ForConditionalGeneration", "SarvamMLAForCausalLM"};
 
 }  // namespace
 

@@ -1,7 +1,9 @@
 // Llama 1 to 3.3 and what shares its module: Yi, SmolLM, TinyLlama, CodeLlama, DeepSeek LLM;
 // InternLM (v1), which has its own bias key; SmolLM3, which leaves out rotary on every fourth
-// layer. Source: transformers models/llama, models/smollm3; internlm/internlm-7b
-// modeling_internlm.py.
+// layer; IQuest-Coder and its Loop models, which read all layers more than once.
+// Source: transformers models/llama, models/smollm3; internlm/internlm-7b modeling_internlm.py;
+// vllm model_executor/models/iquest_loopcoder.py.
+#include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 
@@ -46,15 +48,41 @@ Result<Model> build_smollm3(const json::Reader& config) {
   return b.finish();
 }
 
+// Every pass after the first has a window of its own for keys and values beside the first pass's
+// cache, and a gate per head between the two.
+Result<Model> build_loops(const json::Reader& config) {
+  const Fields fields(config);
+  Builder b(fields, fields, {.positions = 131072});
+  const Heads heads = read_heads(fields);
+  const int64_t passes = fields.number({"loop_num"}, 2, 1, 64);
+  const int64_t window = fields.divisor_or({"loop_window_size"}, 64);
+  LlamaLike options;
+  options.attention = [&](int64_t i, AttentionBlock&) {
+    for (int64_t pass = 1; pass < passes; ++pass) {
+      b.cache(SlidingWindow{heads.kv, heads.dim, heads.dim, window});
+    }
+    const std::string layer = b.scope();
+    b.set_scope("model.gate_projections." + format_integer(i) + ".");
+    b.add(Role::attention_gate, "weight", {heads.query, heads.dim});
+    b.add(Role::attention_gate, "bias", {heads.query});
+    b.set_scope(layer);
+  };
+  add_llama_like(b, options);
+  return b.finish();
+}
+
 Result<Model> build(const json::Reader& config) {
   const std::string type = Fields(config).text_or({"model_type"}, "llama");
   if (type == "internlm") return build_internlm(config);
   if (type == "smollm3") return build_smollm3(config);
+  if (type == "iquestloopcoder") return build_loops(config);
   return build_llama(config);
 }
 
-constexpr std::string_view kTypes[] = {"llama", "yi", "Yi", "internlm", "smollm3"};
-constexpr std::string_view kClasses[] = {"LlamaForCausalLM", "LLaMAForCausalLM", "YiForCausalLM"};
+constexpr std::string_view kTypes[] = {
+    "llama", "yi", "Yi", "internlm", "smollm3", "iquestcoder", "iquestloopcoder"};
+constexpr std::string_view kClasses[] = {"LlamaForCausalLM", "LLaMAForCausalLM", "YiForCausalLM",
+                                         "IQuestCoderForCausalLM", "IQuestLoopCoderForCausalLM"};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // A SigLIP tower, a projector and a language model of any family: PaliGemma 1 and 2, Idefics 2 and
-// 3, SmolVLM, Aya Vision, Command A Vision. A row of the table a family.
+// 3, SmolVLM, Aya Vision, Command A Vision, Phi-4-reasoning-vision. A row of the table a family.
 // Source: transformers models/paligemma, idefics2, idefics3, smolvlm, aya_vision, cohere2_vision.
 #include <algorithm>
 
@@ -62,6 +62,23 @@ void add_cohere_projector(Builder& b, const Fields& top, int64_t class_width, bo
 void add_aya(Builder& b, const Fields& top) { add_cohere_projector(b, top, b.hidden(), true); }
 void add_command_a(Builder& b, const Fields& top) { add_cohere_projector(b, top, 36864, false); }
 
+// The config says nothing of the tower's shape: SigLIP 2 so400m of 16-pixel patches.
+void add_phi4_siglip(Builder& b, const Fields& top) {
+  const Fields vision = section_of(top, "vision_config", Absent::empty)
+                            .with_defaults({{"hidden_size", 1152},
+                                            {"intermediate_size", 4304},
+                                            {"num_hidden_layers", 27},
+                                            {"num_patches", 256},
+                                            {"patch_size", 16}});
+  const int64_t h = add_siglip(b, vision,
+                               {.scope = "model.vision_tower.vision_tower.vision_model.",
+                                .flattened_patches = true,
+                                .class_has_head = true});
+  begin_projector(b, "model.mm_projector.");
+  projector_linear(b, "0", b.hidden(), h, true);
+  projector_linear(b, "2", b.hidden(), b.hidden(), true);
+}
+
 constexpr std::string_view kInside = "model.text_model.";
 
 constexpr Wrapped kFamilies[] = {
@@ -75,6 +92,11 @@ constexpr Wrapped kFamilies[] = {
     {.type = "idefics3", .stem = kInside, .head = "", .tied = false, .towers = add_idefics3},
     {.type = "smolvlm", .stem = kInside, .head = "", .tied = false, .towers = add_idefics3},
     {.type = "aya_vision", .language = "cohere2", .tied = true, .towers = add_aya},
+    {.type = "phi4-siglip",
+     .language = "phi3",
+     .stem = "model.",
+     .head = "",
+     .towers = add_phi4_siglip},
     {.type = "cohere2_vision", .language = "cohere2", .tied = true, .towers = add_command_a},
 };
 
@@ -82,12 +104,15 @@ Result<Model> build(const json::Reader& config) {
   return build_wrapped(config, wrapped_row(kFamilies, config));
 }
 
-constexpr std::string_view kTypes[] = {"paligemma", "idefics2",   "idefics3",
-                                       "smolvlm",   "aya_vision", "cohere2_vision"};
-constexpr std::string_view kClasses[] = {
-    "PaliGemmaForConditionalGeneration", "Idefics2ForConditionalGeneration",
-    "Idefics3ForConditionalGeneration",  "SmolVLMForConditionalGeneration",
-    "AyaVisionForConditionalGeneration", "Cohere2VisionForConditionalGeneration"};
+constexpr std::string_view kTypes[] = {"paligemma",  "idefics2",       "idefics3",   "smolvlm",
+                                       "aya_vision", "cohere2_vision", "phi4-siglip"};
+constexpr std::string_view kClasses[] = {"PaliGemmaForConditionalGeneration",
+                                         "Idefics2ForConditionalGeneration",
+                                         "Idefics3ForConditionalGeneration",
+                                         "SmolVLMForConditionalGeneration",
+                                         "AyaVisionForConditionalGeneration",
+                                         "Cohere2VisionForConditionalGeneration",
+                                         "Phi4ForCausalLMV"};
 
 }  // namespace
 
