@@ -294,13 +294,6 @@ LoadtestCommand::LoadtestCommand(const Program& program)
               "loadtest", "real requests to a running server: does it hold the planned users"),
           program.output) {
   if (!program.needs("loadtest")) return;
-  command_->footer(
-      "\nExamples:\n"
-      "  vramwise loadtest http://127.0.0.1:8000 --users 32 --prompt-tokens 100-2000\n"
-      "  vramwise loadtest localhost:8000 Qwen/Qwen3-8B --gpu local --ctx 8k -u 50 \\\n"
-      "      --html report.html\n"
-      "\nExit codes: 0 held; 1 errors, memory that grows, or stopped by itself; 3 no such server;\n"
-      "130 interrupted (the report is printed all the same).\n");
   command_->add_option("URL", server_, "OpenAI-compatible server, e.g. http://127.0.0.1:8000");
   question_.ask = "plan";
   question_.own_load = true;

@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "apps/cli/commands.h"
+#include "apps/cli/help.h"
 #include "apps/cli/output.h"
 #include "apps/cli/usage.h"
 #include "base/text.h"
@@ -17,20 +18,6 @@
 
 namespace vramwise::cli {
 namespace {
-
-constexpr const char* kExamples =
-    "\nExamples:\n"
-    "  vramwise plan llama-3.1-70b --weights Q4_K_M --engine llama.cpp \\\n"
-    "      --gpu h100-sxm --ctx 64k --concurrency 2\n"
-    "  vramwise plan Qwen/Qwen3-30B-A3B --gpu rtx-5090 --ctx 32k\n"
-    "  vramwise plan --gpu h100-sxm -- vllm serve Qwen/Qwen3-30B-A3B \\\n"
-    "      --tensor-parallel-size 2 --max-model-len 32768 --kv-cache-dtype fp8\n"
-    "  vramwise explain ./config.json --gpu a100-sxm4-80 --count 2\n"
-    "  vramwise inspect deepseek-v3\n"
-    "  vramwise simulate llama-3.1-8b --gpu h100-sxm --lengths chat --ttft 1s --tpot 50ms\n"
-    "  vramwise doctor;  vramwise models --gpu local\n"
-    "\nExit codes: 0 fits, tight or answered; 1 does not fit or refuses to start; 2 usage;\n"
-    "3 input; 4 unknown name; 70 a bug of ours; 130 interrupted.\n";
 
 // The words before `--`; what stands behind it is an engine's own line, not ours.
 struct Line {
@@ -73,15 +60,18 @@ void add_catalog_option(CLI::App& command, std::vector<std::string>& folders) {
 int run(int argc, char** argv) {
   CLI::App app{"Where every byte of GPU memory goes before you pay for the GPU."};
   app.name("vramwise");
-  app.footer(kExamples);
+  app.formatter(help_formatter());
+  app.footer(help_footer({}));
   app.set_version_flag("--version", "vramwise " + std::string(api::version()));
   app.require_subcommand(0, 1);
 
   const Line line(argc, argv);
   Output output;
   std::vector<std::string> catalog_folders;
-  const auto commands = add_commands({app, output, first_word(line.argc, argv)});
+  const std::string_view named = first_word(line.argc, argv);
+  const auto commands = add_commands({app, output, named});
   for (const auto& command : commands) {
+    if (command->app().get_name() == named) command->app().footer(help_footer(named));
     if (command->asks_catalog()) add_catalog_option(command->app(), catalog_folders);
   }
 

@@ -251,11 +251,6 @@ WatchCommand::WatchCommand(const Program& program)
               "a running server's memory, cache and queue, beside the plan, with forecasts"),
           program.output) {
   if (!program.needs("watch")) return;
-  command_->footer(
-      "\nExamples:\n"
-      "  vramwise watch http://127.0.0.1:8000 Qwen/Qwen3-8B --gpu local --ctx 8k\n"
-      "  vramwise watch localhost:8000 --plan plan.json --json=lines > watch.jsonl\n"
-      "  vramwise watch --once                      this machine's cards alone\n");
   command_->add_option("URL", server_, "server, e.g. http://127.0.0.1:8000; none: cards alone");
   question_.ask = "plan";
   question_.own_load = true;

@@ -47,6 +47,29 @@ class UncountedEncoder(unittest.TestCase):
         self.assertFalse(warned("qwen3-8b"))
 
 
+class Help(unittest.TestCase):
+    def test_help_is_as_wide_as_the_terminal_and_80_columns_in_a_pipe(self):
+        commands = [line.split()[0] for line in run("--help").stdout.split("Subcommands:")[1].split("\n\n")[0].splitlines()
+                    if line[2:3].isalpha()]
+        self.assertIn("loadtest", commands)
+        for command in ("", *commands):
+            arguments = [command, "--help"] if command else ["--help"]
+            for width in (0, 76, 120):
+                environment = {"COLUMNS": str(width)} if width else {"COLUMNS": ""}
+                text = run(*arguments, **environment).stdout
+                prose = text.split("Examples:")[0]  # an example is a line to copy
+                self.assertLessEqual(max(map(len, prose.splitlines())), width or 80, (command, width))
+                self.assertNotIn("\n\n\n", text)
+            self.assertLessEqual(max(map(len, run(*arguments, COLUMNS="").stdout.splitlines())), 80, command)
+
+    def test_help_shows_the_command_asked_about(self):
+        for command in ("gpus", "batch", "diff", "verify", "watch", "calibration"):
+            examples = run(command, "--help").stdout.split("Examples:")[1]
+            self.assertIn(f"vramwise {command} ", examples)
+        self.assertIn("[-- ENGINE'S LAUNCH LINE]", run("plan", "--help").stdout)
+        self.assertNotIn("LAUNCH LINE]", run("batch", "--help").stdout)
+
+
 class Files(unittest.TestCase):
     def test_batch_says_why_a_file_cannot_be_read(self):
         result = run("batch", "no-such-file.jsonl")
