@@ -311,13 +311,21 @@ std::vector<std::string> nearest(Kind kind, std::string_view name, size_t count)
   // Several spellings of one thing would crowd others out, so each thing is named once.
   std::vector<std::string> kept;
   std::vector<size_t> seen;
+  const auto keep = [&](const Candidate& c) {
+    if (kept.size() == count) return;
+    if (std::find(seen.begin(), seen.end(), c.entry) != seen.end()) return;
+    seen.push_back(c.entry);
+    kept.emplace_back(c.name);
+  };
+  // What only lacks its end comes first: "M1" is "M1 8GB" or "M1 16GB", and no "A10".
+  for (const Candidate& c : all) {
+    const bool longer = c.name.size() > name.size() && !name.empty();
+    if (!longer || (c.name[name.size()] != ' ' && c.name[name.size()] != '-')) continue;
+    if (compare_ignoring_case(c.name.substr(0, name.size()), name) == 0) keep(c);
+  }
   for (const std::string& found : nearest_names(name, names, count * 8)) {
-    if (kept.size() == count) break;
-    const auto candidate =
-        std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.name == found; });
-    if (std::find(seen.begin(), seen.end(), candidate->entry) != seen.end()) continue;
-    seen.push_back(candidate->entry);
-    kept.push_back(found);
+    keep(
+        *std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.name == found; }));
   }
   return kept;
 }

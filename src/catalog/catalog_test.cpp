@@ -79,6 +79,8 @@ TEST(Catalog, AnUnknownNameSuggestsTheNearest) {
   EXPECT_TRUE(vramwise::contains(missing.error().hints.front(), "h200-sxm"));
   EXPECT_EQ(nearest(Kind::gpu, "h20O-sxm", 1), std::vector<std::string>{"h200-sxm"});
   EXPECT_TRUE(find(Kind::gpu, "").error().hints.empty());
+  // A name without its end is completed before others are guessed.
+  EXPECT_EQ(nearest(Kind::gpu, "V100", 2), (std::vector<std::string>{"V100 16GB", "V100 32GB"}));
 }
 
 TEST(Catalog, AnOverlayWinsOverTheEmbedded) {

@@ -210,6 +210,7 @@ void FromGguf::add_attention(Layer& layer, int64_t i) const {
   block.sinks = has(i, "attn_sinks.weight") || has(i, "attn_sinks");
   block.score_softcap = keys_.number_or("attn_logit_softcapping", 0) > 0;
   block.query_scaled = row_ != nullptr && row_->query_scaled;
+  block.scaled_by_position = keys_.number_or("attention.temperature_scale", 0) > 0;
   if (owner_[at] != i) block.shared_with = owner_[at];
   layer.mixers.push_back(block);
   layer.caches.push_back(cache_of(block));
@@ -452,6 +453,7 @@ Result<Model> FromGguf::build() {
                                   [](const Tensor& t) { return t.part == Part::head; });
   model_.embedding_scaled = row_ != nullptr && row_->embedding_scaled;
   model_.logit_softcap = keys_.number_or("final_logit_softcapping", 0) > 0;
+  model_.gguf.suppresses_tokens = file_.find("tokenizer.ggml.suppress_tokens") != nullptr;
   model_.is_encoder_only = (row_ != nullptr && row_->symmetric) ||
                            keys_.flag("attention.causal") == std::optional<bool>(false);
   if (model_.is_encoder_only) {

@@ -21,13 +21,14 @@ struct AttentionBlock {
   bool fused_qkv = false;  // one matrix in the checkpoint
   bool qkv_bias = false, output_bias = false;
   QkNorm qk_norm = QkNorm::none;
-  bool rope = true;            // rotary on this layer
-  bool sinks = false;          // learned attention sinks
-  bool output_gate = false;    // query projection also yields a gate (Qwen3-Next)
-  bool value_is_key = false;   // no v_proj: V is the K projection (Gemma 4)
-  bool query_scaled = false;   // explicit scaling of q (Gemma, Phi-3)
-  bool score_softcap = false;  // tanh cap on scores (Gemma 2)
-  int64_t shared_with = -1;    // reads the cache of that layer and has no K and V of its own
+  bool rope = true;                 // rotary on this layer
+  bool sinks = false;               // learned attention sinks
+  bool output_gate = false;         // query projection also yields a gate (Qwen3-Next)
+  bool value_is_key = false;        // no v_proj: V is the K projection (Gemma 4)
+  bool query_scaled = false;        // explicit scaling of q (Gemma, Phi-3)
+  bool score_softcap = false;       // tanh cap on scores (Gemma 2)
+  bool scaled_by_position = false;  // q takes a factor of its position too (Ministral 3)
+  int64_t shared_with = -1;         // reads the cache of that layer and has no K and V of its own
 };
 
 // Multi-head latent attention.

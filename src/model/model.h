@@ -41,7 +41,8 @@ struct GgufTraits {
   std::string architecture;     // general.architecture: "llama", "qwen3moe", …; empty: none known
   bool ignores_window = false;  // llama.cpp keeps all tokens although the config has a window
   bool rope_freqs = false;      // the file holds rope_freqs.weight (Llama 3.1 scaling, Phi long)
-  int64_t vocab_rows = 0;       // rows of token_embd when they differ from vocab_size; 0 = same
+  bool suppresses_tokens = false;  // the file lists tokens that must not be sampled
+  int64_t vocab_rows = 0;          // rows of token_embd when they differ from vocab_size; 0 = same
 };
 
 struct Model {

@@ -11,6 +11,7 @@
 #include "weights/gguf_quirks.h"
 #include "weights/matrix.h"
 #include "weights/mixtures.h"
+#include "weights/quantize_line.h"
 #include "weights/quantize_rules.h"
 
 namespace vramwise::weights {
@@ -241,9 +242,12 @@ Error unknown_file_type(std::string_view name) {
 }
 
 // `gguf` as converted.
-Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::string_view file_type,
+Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::string_view text,
                             const QuantizeOptions& options) {
-  QuantizeOptions wanted = options;
+  TRY_ASSIGN(const QuantizeLine line, read_quantize_line(text, options));
+  const std::string_view file_type = line.mixture;
+  const std::string words = line.words.empty() ? "" : " " + line.words;
+  QuantizeOptions wanted = line.options;
   const MadeBy made = maker_of(file_type);
   std::string_view mixture = file_type.substr(made.prefix.size());
   std::string_view label;
@@ -263,7 +267,7 @@ Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::stri
       const bool expands = packed && tensor.type == GgmlType::MXFP4;
       if (tensor.type == GgmlType::F16 || expands) tensor.type = *converted;
     }
-    gguf.file_type = std::string(info(*type).name);
+    gguf.file_type = std::string(info(*type).name) + words;
     return gguf;
   }
   if (made.maker == Maker::of_2023 && gguf_quirks(gguf.architecture).fused_in_2023) {
@@ -275,6 +279,7 @@ Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::stri
   TRY(apply_mixture(gguf, *type, facts, wanted));
   gguf.file_type = std::string(made.prefix);
   gguf.file_type += label.empty() ? info(*type).name : label;
+  gguf.file_type += words;
   if (!label.empty()) {
     gguf.notes.assume("gguf_widened",
                       std::string(label) + " is taken as " + std::string(mixture) +
@@ -289,7 +294,7 @@ Result<GgufModel> quantised(const model::Model& model, GgufModel gguf, std::stri
 std::span<const std::string_view> gguf_file_types() { return kNames; }
 
 bool is_gguf_file_type(std::string_view name) {
-  name = without_maker(name);
+  name = without_maker(mixture_word(name));
   return file_type_from_name(name).has_value() || widened(name) != nullptr;
 }
 

@@ -51,7 +51,8 @@ struct QuantizeOptions {
 // Errors: unsupported for architectures without a GGUF mapping.
 Result<GgufModel> gguf_tensors(const model::Model& model);
 
-// What llama-quantize makes of it. `file_type` ignores case. Errors: not_found for an unknown
+// What llama-quantize makes of it. `file_type` ignores case and may have options of llama-quantize
+// behind it ("Q4_K_M --output-tensor-type q8_0", quantize_line.h). Errors: not_found for an unknown
 // mixture (dynamic "UD" names included) with the nearest standard one.
 Result<GgufModel> quantize(const model::Model& model, std::string_view file_type,
                            const QuantizeOptions& options = {});

@@ -290,6 +290,28 @@ TEST(Gguf, OverridesWinOverTheMixture) {
   EXPECT_EQ(quantize(llama(kTiny), "Q4_K_M", pure)->find("output.weight")->type, GgmlType::Q4_K);
 }
 
+TEST(Gguf, OptionsOfTheQuantiserStandBehindTheName) {
+  const std::string line =
+      "q4_k_m  --output-tensor-type f16 --tensor-type attn_k=q8_0 --tensor-type attn_v=q5_k";
+  EXPECT_TRUE(is_gguf_file_type(line));
+  const auto gguf = quantize(llama(kTiny), line);
+  ASSERT_TRUE(gguf);
+  EXPECT_EQ(gguf->find("output.weight")->type, GgmlType::F16);
+  EXPECT_EQ(gguf->find("blk.1.attn_k.weight")->type, GgmlType::Q8_0);
+  EXPECT_EQ(gguf->find("blk.1.attn_v.weight")->type, GgmlType::Q5_K);
+  // The name says what was asked, so that it can be asked again.
+  EXPECT_EQ(gguf->file_type,
+            "Q4_K_M --output-tensor-type f16 --tensor-type attn_k=q8_0 --tensor-type attn_v=q5_k");
+  EXPECT_EQ(quantize(llama(kTiny), gguf->file_type)->tensor_bytes(), gguf->tensor_bytes());
+  for (const std::string_view wrong :
+       {"Q4_K_M --tensor-type", "Q4_K_M --tensor-type attn_k", "Q4_K_M --tensor-type =q8_0",
+        "Q4_K_M --keep-split", "Q4_K_M --pure --output-tensor-type"}) {
+    const auto refused = quantize(llama(kTiny), wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_input) << wrong;
+  }
+}
+
 TEST(Gguf, UnknownMixturesNameTheNearest) {
   const auto dynamic = quantize(llama(kTiny), "UD-Q4_K_XL");
   ASSERT_FALSE(dynamic);

@@ -71,6 +71,12 @@ BUILDS = [("2024-01-27", 2000), ("2024-05-27", 3000), ("2024-11-01", 4000), ("20
           ("2026-07-30", 10250), ("2026-08-27", 10655)]
 # What the source of a row prints and the row does not repeat, or repeats wrongly.
 PRINTED = {"l115": {"quant": "Q4_0", "engine_version": "b6209"}}  # 561 matrices in Q4_0; "build: 6209"
+# Mixtures of their own whose types the log of the row settles: its count of matrices by type, and the bytes of the two
+# layers on the host (eval/results/hardware/i7-8700-gtx-1070-ti-8gb-32gb/leg2-baseline.stderr.log).
+TYPES = {"l011": r"Q4_K_M --tensor-type ssm_out=q8_0 --tensor-type ssm_(alpha|beta)=f16"
+                 r" --tensor-type attn_(qkv|gate)=q5_k --tensor-type blk\.0\.ffn_down=q6_k"
+                 r" --tensor-type blk\.0\.ffn_(gate|up)=q4_k --tensor-type blk\.1\.ffn_down=q5_k"
+                 r" --tensor-type blk\.1\.ffn_(gate|up)=iq4_xs"}
 LOG_OPTIONS = {"n_ctx": "ctx_size", "n_batch": "batch_size", "n_ubatch": "ubatch_size", "n_parallel": "parallel",
                "n_gpu_layers": "n_gpu_layers", "cache_type_k": "cache_type_k", "cache_type_v": "cache_type_v",
                "kv_unified": "kv_unified", "swa_full": "swa_full", "n_cpu_moe": "n_cpu_moe", "spec_type": "spec_type",
@@ -317,7 +323,7 @@ def logs(path, causes):
         if standard and mixture == row.get("quant"):
             figures.add("device model buffers")
         case = Case("llamacpp_log", "llama.cpp", number_of_build if printed else None,
-                    {"model": {"ref": model}, "weights": mixture if standard else "Q8_0", "engine": engine,
+                    {"model": {"ref": model}, "weights": TYPES.get(row["id"], mixture if standard else "Q8_0"), "engine": engine,
                      "hardware": log_hardware(row, {**measured.get("model", {}), **measured.get("compute", {})})},
                     measured, source=row["source"], date=row.get("date") or "", model=row["model"],
                     gpu=", ".join(row.get("gpu") or []), comment=row.get("note") or "",

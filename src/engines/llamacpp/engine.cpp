@@ -77,7 +77,8 @@ std::string usual_name(std::string_view id, std::string_view file_type) {
   // "org/name-GGUF:Q4_K_M" is a repository with its file's label.
   id = id.substr(0, id.find(':'));
   if (ends_with(to_lower(id), "-gguf")) id.remove_suffix(5);
-  return std::string(id) + "-" + std::string(file_type) + ".gguf";
+  const std::string_view mixture = file_type.substr(0, file_type.find(' '));
+  return std::string(id) + "-" + std::string(mixture) + ".gguf";
 }
 
 std::string file_name(const Question& q, const PlanState& s) {

@@ -29,6 +29,7 @@ Result<Rules> rules_for(const json::Value& profile, int build) {
   rules.rotates_quantised_cache = since("rotates_quantised_cache");
   rules.mask_half = since("mask_half");
   rules.late_row_selection = since("late_row_selection");
+  rules.suppresses_in_graph = since("suppresses_in_graph") && !since("suppresses_in_sampler");
   rules.latent_keys = since("latent_keys");
   rules.encoders_cache_nothing = since("encoders_cache_nothing");
   rules.delta_one_token = since("delta_one_token");

@@ -18,9 +18,10 @@ struct Rules {
   bool mask_rows_exact = true;     // before: padded to 64
   bool embeddings_leaf = true;     // an input for embeddings, used or not
   bool rotates_quantised_cache = true;
-  bool mask_half = true;           // before: an F32 input, cast on the device
-  bool late_row_selection = true;  // some families pick the output rows after the last norm
-  bool delta_one_token = true;     // gated delta rule as one op: one token, many tokens
+  bool mask_half = true;             // before: an F32 input, cast on the device
+  bool late_row_selection = true;    // some families pick the output rows after the last norm
+  bool suppresses_in_graph = false;  // tokens that must not be sampled; since: by the sampler
+  bool delta_one_token = true;       // gated delta rule as one op: one token, many tokens
   bool delta_many_tokens = true;
   bool latent_keys = true;  // files of latent attention keep kv_b in two halves
   // contexts

@@ -104,6 +104,7 @@ struct Reader {
     l.sinks = file.has(Slot::attn_sinks, i);
     l.rope = a.rope;
     l.temperature = family.temperature && !a.rope;
+    l.position_scaled = a.scaled_by_position && !family.temperature;
     l.value_is_key = a.value_is_key;
     l.query_scaled = a.query_scaled;
     l.score_softcap = a.score_softcap;
@@ -336,6 +337,7 @@ Result<Shape> shape_of(const model::Model& model, const weights::GgufModel& gguf
                                          [](const LayerShape& l) { return l.compressed_by > 0; });
   shape.embedding_scaled = model.embedding_scaled;
   shape.logit_softcap = model.logit_softcap;
+  shape.suppresses_tokens = model.gguf.suppresses_tokens;
   shape.residual_scaled = family.residual_scaled;
   shape.position_sections = family.position_sections;
   shape.keeps_rollback = family.keeps_rollback;

@@ -64,7 +64,8 @@ struct LayerShape {
   int32_t cache_of = -1;  // layer whose attention cache it uses; itself as a rule, -1 = none
   bool fused_qkv = false, qkv_bias = false, output_bias = false, sinks = false;
   bool rope = true;
-  bool temperature = false;  // q times a per-token scale instead of rope (Llama 4)
+  bool temperature = false;      // q times a per-token scale instead of rope (Llama 4)
+  bool position_scaled = false;  // … or on top of it (Ministral 3)
   bool value_is_key = false;
   bool query_scaled = false, score_softcap = false;
   model::QkNorm qk_norm = model::QkNorm::none;
@@ -100,6 +101,7 @@ struct Shape {
 
   int64_t window = 0;  // of the sliding layers
   bool embedding_scaled = false, logit_softcap = false, residual_scaled = false;
+  bool suppresses_tokens = false;   // tokens that must not be sampled are named in the file
   int64_t position_sections = 1;    // positions per token (4: multimodal rope)
   bool never_shares_cells = false;  // one stream a slot whatever is asked for
   bool keeps_rollback = false;      // states keep snapshots for speculative decoding

@@ -1,10 +1,13 @@
 // Gemma 4: wide heads on global layers (whose values may be the key projection), shared caches and
-// per-layer embeddings in the small ones, experts beside a dense MLP in the 26B-A4B.
+// per-layer embeddings in the small ones, experts beside a dense MLP in the 26B-A4B, no towers but
+// single matrices in the unified 12B.
 // Source: transformers models/gemma4/modeling_gemma4.py.
+#include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/builder.h"
 #include "model/gemma_parts.h"
 #include "model/towers/gemma4_audio.h"
+#include "model/towers/gemma4_unified.h"
 #include "model/towers/gemma4_vision.h"
 
 namespace vramwise::model {
@@ -39,6 +42,10 @@ void add_experts(Builder& b, const MoeFeedForward& moe) {
     b.norm(name);
   }
   b.layer().feed_forward = moe;
+}
+
+bool is_unified(const Fields& top) {
+  return starts_with(top.text_or({"model_type"}, ""), "gemma4_unified");
 }
 
 Result<Model> build(const json::Reader& config) {
@@ -113,13 +120,23 @@ Result<Model> build(const json::Reader& config) {
     RopeScaling rope;
     add_rope_table(text, b.model(), rotary, rope);
   }
+  if (is_unified(top)) {
+    // Its generation_config.json names the ends of images and sounds, which the converter copies.
+    // Source: ggml-org/llama.cpp conversion/gemma.py, Gemma4UnifiedModel.
+    b.model().gguf.suppresses_tokens = true;
+    if (vision) add_gemma4_unified_vision(b, *vision);
+    if (top.has({"audio_config"})) add_gemma4_unified_audio(b, top.nested({"audio_config"}));
+    return b.finish();
+  }
   if (vision) add_gemma4_vision(b, *vision);
   if (top.has({"audio_config"})) add_gemma4_audio(b, top.nested({"audio_config"}));
   return b.finish();
 }
 
-constexpr std::string_view kTypes[] = {"gemma4", "gemma4_text", "gemma4_unified"};
-constexpr std::string_view kClasses[] = {"Gemma4ForConditionalGeneration", "Gemma4ForCausalLM"};
+constexpr std::string_view kTypes[] = {"gemma4", "gemma4_text", "gemma4_unified",
+                                       "gemma4_unified_text"};
+constexpr std::string_view kClasses[] = {"Gemma4ForConditionalGeneration", "Gemma4ForCausalLM",
+                                         "Gemma4UnifiedForConditionalGeneration"};
 
 }  // namespace
 

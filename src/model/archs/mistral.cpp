@@ -8,7 +8,7 @@
 namespace vramwise::model {
 namespace {
 
-void add_text(Builder& b, bool ministral3, std::string stem, std::string head) {
+void add_text(Builder& b, bool ministral3, bool scaled, std::string stem, std::string head) {
   LlamaLike options;
   options.heads.kv_heads = 8;
   if (ministral3) options.heads.head_dim = 128;
@@ -17,7 +17,10 @@ void add_text(Builder& b, bool ministral3, std::string stem, std::string head) {
   // The mistral class slides over 4096 tokens unless its config says otherwise; ministral3 reads
   // all.
   const int64_t window = uniform_window(b, ministral3 ? 0 : 4096);
-  options.attention = [window](int64_t, AttentionBlock& block) { block.window = window; };
+  options.attention = [=](int64_t, AttentionBlock& block) {
+    block.window = window;
+    block.scaled_by_position = scaled;
+  };
   add_llama_like(b, options);
   b.model().gguf.ignores_window = true;
 }
@@ -47,11 +50,13 @@ Result<Model> build(const json::Reader& config) {
   const bool ministral3 = type == "ministral3";
   Builder b(top, text,
             {.positions = ministral3 ? 262144 : 131072, .gguf = ministral3 ? "mistral3" : "llama"});
+  const auto rope = text.section({"rope_parameters"});
+  const bool scaled = rope && rope->real({"llama_4_scaling_beta"}, 0, 0, 1e6) > 0;
   if (vision) {
-    add_text(b, ministral3, "language_model.model.", "language_model.lm_head");
+    add_text(b, ministral3, scaled, "language_model.model.", "language_model.lm_head");
     add_pixtral(b, top, *vision);
   } else {
-    add_text(b, ministral3, "model.", "lm_head");
+    add_text(b, ministral3, scaled, "model.", "lm_head");
   }
   return b.finish();
 }

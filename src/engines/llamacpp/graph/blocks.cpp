@@ -480,6 +480,10 @@ void Blocks::head(TensorId x, const Head& options) {
   TensorId logits = g.mul_mat(weight(Slot::output, hidden, shape.vocab), x);
   if (has(Slot::output_bias)) logits = g.add(logits, weight(Slot::output_bias, shape.vocab));
   if (options.softcap) logits = g.scale(g.unary(g.scale(logits)));
+  // Not marked as an input there, so it lies where the sum is made.
+  if (options.biased_by_token) {
+    logits = g.add(logits, g.make(Op::none, GgmlType::F32, {shape.vocab, 1, 1, 1}));
+  }
   g[logits].output = true;
   g.expand(logits);
 }

@@ -147,6 +147,7 @@ class Blocks {
     TensorId select = kNoTensor;
     Select when = Select::after_norm;
     bool softcap = false;
+    bool biased_by_token = false;  // one number a token is added to the logits
     model::NormKind norm = model::NormKind::rms;
   };
   void head(TensorId x, const Head& options);

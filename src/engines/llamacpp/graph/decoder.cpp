@@ -61,6 +61,7 @@ TensorId attention(Blocks& b, TensorId y, const Inputs& in) {
       k = g.rms_norm(k);
     }
   }
+  if (l.position_scaled) q = g.mul(q, in.temperature);
   if (l.query_scaled) q = g.scale(q);
   const TensorId sinks = l.sinks ? b.weight(Slot::attn_sinks, l.heads) : kNoTensor;
   return b.attention(in.cache[l.sliding ? 1 : 0], {q, k, v, sinks, l.score_softcap});
@@ -96,7 +97,7 @@ void build_decoder(Blocks& b) {
   Inputs in;
   in.positions = b.positions(shape.position_sections);
   bool temperature = false;
-  for (const LayerShape& l : shape.layers) temperature |= l.temperature;
+  for (const LayerShape& l : shape.layers) temperature |= l.temperature || l.position_scaled;
   if (temperature) in.temperature = b.input(GgmlType::F32, 1, 1, b.tokens);
   in.cache[0] = b.cache_inputs(false);
   if (shape.has_sliding()) in.cache[1] = b.cache_inputs(true);

@@ -74,7 +74,9 @@ void build_gemma4(Blocks& b) {
     if (l.output_scale) y = g.mul(y, b.weight(Slot::layer_output_scale, 1));
     x = y;
   }
-  b.head(x, {rows, Blocks::Select::after_norm, shape.logit_softcap});
+  // Source: src/models/gemma4.cpp, llm_graph_input_logits_bias (ggml-org/llama.cpp#24077, #26276).
+  b.head(x, {rows, Blocks::Select::after_norm, shape.logit_softcap,
+             shape.suppresses_tokens && b.rules.suppresses_in_graph});
 }
 
 void build_gemma3n(Blocks& b) {
