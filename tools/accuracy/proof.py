@@ -39,7 +39,7 @@ def planned_terms(plan, version):
         return sum(r["bytes"] for r in plan["ledger"] if r.get("device") == 0 and r["item"] == item) / GIB
     free = next(r["available"] for r in plan["requirements"] if r["what"] == "utilisation") / GIB
     terms = {"weights": plan["totals"]["weights_bytes"] / GIB, "activation": plan["totals"]["activations_bytes"] / GIB,
-             "non_torch": row("kernels and libraries"), "total": plan["devices"][0]["total_bytes"] / GIB,
+             "non_torch": row("kernels and libraries") + row("all-reduce buffers"), "total": plan["devices"][0]["total_bytes"] / GIB,
              "available": plan["kv"]["available_bytes"] / GIB, "free_at_start": free,
              "graphs": next(line["value"] for line in plan["log"] if line["line"].startswith("Graph capturing")) / GIB}
     if version == "0.22.0":

@@ -78,12 +78,13 @@ Widths widths_of(const model::Model& model, const Given& given) {
   return w;
 }
 
-bool has_fp4_experts(const model::Model& model, const weights::Weights& weights) {
+bool has_experts_of(weights::SchemeKind kind, const model::Model& model,
+                    const weights::Weights& weights) {
   if (!weights.recipe) return false;
   for (size_t i = 0; i < model.tensors.size(); ++i) {
     const model::Role role = model.tensors[i].role;
     if (role == model::Role::expert_down || role == model::Role::expert_fused_gate_up) {
-      if (weights.recipe->scheme(i).kind == weights::SchemeKind::nvfp4) return true;
+      if (weights.recipe->scheme(i).kind == kind) return true;
     }
   }
   return false;
@@ -95,9 +96,12 @@ void fill_experts(const model::Model& model, const weights::Weights& weights, co
   const int64_t hidden = w.expert_input;
   shape.experts_per_token = w.per_token;
   shape.expert_token_cap = profile.expert_token_cap;
-  shape.expert_workspace_stays = profile.expert_workspace_stays;
+  // Triton's MXFP4 kernels take what they need from the allocator and give it back.
+  shape.expert_workspace_stays = profile.expert_workspace_stays &&
+                                 !(profile.mxfp4_without_workspace &&
+                                   has_experts_of(weights::SchemeKind::mxfp4, model, weights));
   // Two workspaces when they stay; gate, up and their product when they are freed again.
-  shape.expert_row_bytes = profile.expert_workspace_stays
+  shape.expert_row_bytes = shape.expert_workspace_stays
                                ? (std::max(w.expert, hidden) + std::max(2 * w.expert, hidden)) * d
                                : (std::max(2 * w.expert, hidden) + w.expert) * d;
   if (given.deep_gemm_experts) {
@@ -105,10 +109,10 @@ void fill_experts(const model::Model& model, const weights::Weights& weights, co
         ceil_div(w.experts, given.expert_parallel ? given.tensor * given.data : 1);
     shape.expert_extra_rows = local * 127;
   }
-  if (given.marlin && profile.expert_workspace_stays) {
+  if (given.marlin && shape.expert_workspace_stays) {
     shape.expert_layer_per_token = w.per_token * model.hidden_size * d;
   }
-  if (profile.fp4_without_workspace && has_fp4_experts(model, weights)) {
+  if (profile.fp4_without_workspace && has_experts_of(weights::SchemeKind::nvfp4, model, weights)) {
     // What the fused kernel takes for its rows is freed again: products in FP4 with a scale of 16,
     // results in 16 bits. Source: flashinfer csrc/trtllm_fused_moe_kernel_launcher.cu.
     shape.expert_row_bytes = 0;

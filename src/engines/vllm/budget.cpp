@@ -89,8 +89,11 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
     const ByteRange& host = p.graph_host;
     d.graphs += ByteRange{host.low - host.likely, Bytes(), host.high - host.likely};
     d.graphs.low = std::max(d.graphs.low, Bytes());
-    d.graphs_taken = percent_of(d.totals.graphs_taken, p.graph_taken_low_percent, 100,
-                                p.graph_taken_high_percent);
+    // Drivers decide what a graph takes, not what lies in the graphs' pool.
+    const Bytes pool = graph_pool(d.stage->shape, d.totals.graph_counts);
+    d.graphs_taken = percent_of(d.totals.graphs_taken - pool, p.graph_taken_low_percent, 100,
+                                p.graph_taken_high_percent) +
+                     percent_of(pool, p.graph_low_percent, 100, p.graph_high_percent);
     if (p.warm_up_freed)
       d.freed_by_capture = Bytes(d.stage->shape.layer_per_token) * point.batch_tokens;
   }

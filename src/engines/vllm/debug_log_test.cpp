@@ -2,6 +2,8 @@
 // public: llm-d-incubation/llm-d-planner accuracy/results/v0.19.0/logs (commit d3121e05).
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "engines/vllm/build.h"
 #include "engines/vllm/kernel.h"
 #include "support/questions.h"
@@ -63,6 +65,17 @@ TEST(VllmDebugLog, LogitsHaveTheModelsType) {
   EXPECT_NEAR(gib(last_rank(start(testing::kLlama8b, "{}")).activations.peak), 1.89, 0.011);
   const VllmTotals full = last_rank(start(testing::kLlama8b, R"({"dtype":"float32"})"));
   EXPECT_NEAR(gib(full.activations.peak), 2.21, 0.011);
+}
+
+// gpt-oss-20b: 2.87 GiB on one card and on two, so that no workspace of its experts stays.
+TEST(VllmDebugLog, TritonsExpertsKeepNoWorkspace) {
+  for (const int ranks : {1, 2}) {
+    const std::string options = R"({"tensor_parallel_size":)" + std::to_string(ranks) + "}";
+    const Build b = start(testing::kGptOss20b, options, ranks);
+    EXPECT_NEAR(gib(last_rank(b).activations.peak), 2.87, 0.011) << ranks;
+  }
+  const Build a100 = start(testing::kGptOss20b, "{}", 1, "a100-sxm4-80");
+  EXPECT_TRUE(a100.stages.front().shape.expert_workspace_stays);  // Marlin
 }
 
 // Two stages: 2.01 GiB on the last, 1.1 on the first, 0.07 outside of torch on both.

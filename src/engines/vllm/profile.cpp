@@ -102,7 +102,9 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   p.bfloat16_falls_back = facts.flag("bfloat16_falls_back");
   p.half_fails = facts.list("half_fails");
   p.text_only_limits = facts.list("text_only_limits");
-  p.mxfp4_padding = padding(facts, facts.row("mxfp4_padding", now));
+  const json::Value& mxfp4 = facts.row("mxfp4_padding", now);
+  p.mxfp4_padding = padding(facts, mxfp4);
+  p.mxfp4_without_workspace = mxfp4.find("without_workspace") != nullptr;
   const json::Value& fp4 = facts.row("nvfp4_experts", now);
   p.nvfp4_padding = padding(facts, fp4);
   p.fp4_without_workspace = fp4.find("without_workspace") != nullptr;

@@ -101,9 +101,10 @@ struct Profile {
   ExpertPadding mxfp4_padding, nvfp4_padding;
   bool marlin_fp8 = false;  // 8-bit weights run on Marlin (no fp8 units)
   bool gptq_without_marlin = false;
-  bool fp4_without_workspace = false;  // NVFP4 experts keep no workspace
-  int64_t weights_per_mille = 0;       // bar of loaded weights
-  int64_t unverified_per_mille = 0;    // upper bar where the model leaves tensors out
+  bool fp4_without_workspace = false;    // NVFP4 experts keep no workspace
+  bool mxfp4_without_workspace = false;  // nor MXFP4 ones
+  int64_t weights_per_mille = 0;         // bar of loaded weights
+  int64_t unverified_per_mille = 0;      // upper bar where the model leaves tensors out
   // Bars where the publisher's habit stands for a 4-bit repository's own config.
   int64_t habit_low_per_mille = 0, habit_high_per_mille = 0;
 };
