@@ -84,6 +84,23 @@ TEST(DeviceSupport, AsTheServersSay) {
   }
 }
 
+// An MLX checkpoint, with the key that its configs had first: no server of these reads it.
+TEST(DeviceSupport, MlxCheckpointsAreRefused) {
+  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
+    const std::string answer = api::handle(
+        R"({"ask":"plan","levers":false,"model":{"config":{"model_type":"llama","hidden_size":1024,)"
+        R"("intermediate_size":4096,"num_attention_heads":8,"num_hidden_layers":4,)"
+        R"("vocab_size":32000,"quantization":{"group_size":64,"bits":4}}},"engine":{"name":")" +
+        std::string(engine) + R"("},"hardware":{"gpu":"h100-sxm"}})");
+    const auto parsed = json::parse(answer, "answer");
+    ASSERT_TRUE(parsed.has_value());
+    const json::Value* outcome = parsed->find("outcome");
+    ASSERT_NE(outcome, nullptr) << answer;
+    EXPECT_EQ(outcome->as_string(), "refuses_to_start") << engine;
+    EXPECT_NE(answer.find("quantised for MLX"), std::string::npos) << engine;
+  }
+}
+
 // 32 heads over 5 ranks: refused by the releases (vllm config/model.py), undecided in a build of
 // one's own (local-inference-lab/vllm pull request 64 pads heads for its backend).
 TEST(DeviceSupport, OwnBuildsSplitByRulesOfTheirOwn) {

@@ -81,6 +81,16 @@ Result<DeviceSupport> device_support(std::string_view engine, const Question& qu
   if (online != nullptr) schemes.push_back(*online);
   const json::Value* named = facts.profile().find("name");
   const std::string name = named == nullptr ? std::string(engine) : named->as_string();
+  // Neither has a method of that name nor tensors for the scales and biases beside each matrix.
+  // Source: vllm config/model.py (_verify_quantization), sglang configs/model_config.py.
+  const bool mlx = std::any_of(schemes.begin(), schemes.end(), [](const weights::Scheme& s) {
+    return s.kind == SchemeKind::mlx_affine;
+  });
+  if (mlx) {
+    out.refusals.push_back({"weights", "Unknown quantization method: .",
+                            "the checkpoint is quantised for MLX, which " + name +
+                                " does not read; give a weight format to plan another one"});
+  }
   for (size_t i = 0; i < question.hardware->devices.size(); ++i) {
     const Device& device = question.hardware->devices[i];
     const catalog::Gpu& gpu = device.gpu;

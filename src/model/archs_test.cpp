@@ -8,16 +8,17 @@
 
 #include "json/parse.h"
 #include "model/arch_rule.h"
+#include "model/dispatch.h"
 #include "model/from_config.h"
 
 namespace vramwise::model {
 namespace {
 
-json::Value load_shapes() {
-  std::ifstream file(std::string(VRAMWISE_TESTS_DIR) + "/data/model_shapes.json");
+json::Value load_data(const std::string& name) {
+  std::ifstream file(std::string(VRAMWISE_TESTS_DIR) + "/data/" + name);
   std::stringstream text;
   text << file.rdbuf();
-  auto value = json::parse(text.str(), "model_shapes.json");
+  auto value = json::parse(text.str(), name);
   if (!value) {
     ADD_FAILURE() << value.error().message;
     return json::Value::object();
@@ -42,8 +43,23 @@ Bytes windows_of(const Model& model) {
   return total;
 }
 
+// What engines register: known here by the class or by the model_type that it spells, or refused.
+TEST(Archs, ClassesThatEnginesRegister) {
+  const json::Value list = load_data("engine_classes.json");
+  for (const char* kind : {"planned", "refused"}) {
+    const json::Value* names = list.find(kind);
+    ASSERT_NE(names, nullptr);
+    EXPECT_GT(names->as_array().size(), 50u);
+    for (const json::Value& name : names->as_array()) {
+      const bool known =
+          rule_for_class(name.as_string()) != nullptr || !spelled_type(name.as_string()).empty();
+      EXPECT_EQ(known, std::string_view(kind) == "planned") << name.as_string();
+    }
+  }
+}
+
 TEST(Archs, PublishedCountsAndCaches) {
-  const json::Value shapes = load_shapes();
+  const json::Value shapes = load_data("model_shapes.json");
   const json::Value* models = shapes.find("models");
   ASSERT_NE(models, nullptr);
   for (const json::Value& entry : models->as_array()) {
@@ -67,7 +83,7 @@ TEST(Archs, PublishedCountsAndCaches) {
 
 // What holds for every model, whatever its family.
 TEST(Archs, StructureAgreesWithTensors) {
-  const json::Value shapes = load_shapes();
+  const json::Value shapes = load_data("model_shapes.json");
   for (const json::Value& entry : shapes.find("models")->as_array()) {
     SCOPED_TRACE(entry.find("model")->as_string());
     auto model = build(*entry.find("config"));

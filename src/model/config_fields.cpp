@@ -249,6 +249,9 @@ json::Value read_quantization(const Fields& top, const Fields& text) {
       return config;
     }
   }
+  // Earlier MLX checkpoints say it under this name alone.
+  const auto mlx = top.reader().find({"quantization"});
+  if (mlx && mlx->is_object() && mlx->has("bits") && mlx->has("group_size")) return mlx->value();
   return {};
 }
 

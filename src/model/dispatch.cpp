@@ -48,6 +48,35 @@ std::string_view type_of_class(const ArchRule& rule, std::string_view class_name
   return best;
 }
 
+std::string_view stem_of_class(std::string_view class_name) {
+  constexpr std::string_view kTasks[] = {"ForCausalLM",
+                                         "ForConditionalGeneration",
+                                         "ForMaskedLM",
+                                         "ForSequenceClassification",
+                                         "ForRewardModel",
+                                         "ForTokenClassification",
+                                         "ForQuestionAnswering",
+                                         "LMHeadModel",
+                                         "TextModel",
+                                         "Model"};
+  for (const std::string_view task : kTasks) {
+    if (class_name.size() > task.size() && ends_with(class_name, task)) {
+      return class_name.substr(0, class_name.size() - task.size());
+    }
+  }
+  return class_name;
+}
+
+std::string_view spelled_type(std::string_view class_name) {
+  const std::string stem = bare(stem_of_class(class_name));
+  for (const ArchFactory factory : arch_factories()) {
+    for (const std::string_view known : factory().model_types) {
+      if (bare(known) == stem) return known;
+    }
+  }
+  return {};
+}
+
 Result<Model> build_by_type(const json::Reader& config) {
   TRY_ASSIGN(const std::optional<std::string> type, config.optional_string({"model_type"}));
   const std::string name = class_of(config);

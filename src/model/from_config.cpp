@@ -56,7 +56,8 @@ Error unknown_family(const json::Reader& config, std::string_view type, std::str
   if (!type.empty()) message = "model_type '" + std::string(type) + "' is not known";
   if (!name.empty()) message += ", nor is the class '" + std::string(name) + "'";
   Error error = config.error(ErrorCode::unsupported, message);
-  const std::vector<std::string> near = nearest_names(type, known_model_types());
+  const std::string asked = type.empty() ? to_lower(stem_of_class(name)) : std::string(type);
+  const std::vector<std::string> near = nearest_names(asked, known_model_types());
   if (!near.empty()) error.hints.push_back("nearest known model types: " + join(near, ", "));
   error.hints.push_back("its keys resemble '" + std::string(like) + "': pass --assume-family " +
                         std::string(like) + " to plan with that family's rule");
@@ -90,7 +91,12 @@ Result<Model> from_config(const json::Reader& config, std::string_view id,
   std::string_view meant;
   if (rule == nullptr && !name.empty()) {
     rule = rule_for_class(name);
-    if (rule != nullptr) meant = type_of_class(*rule, name);
+    if (rule != nullptr) {
+      meant = type_of_class(*rule, name);
+    } else {
+      meant = spelled_type(name);
+      if (!meant.empty()) rule = rule_for_type(meant);
+    }
   }
   const bool assumes = rule == nullptr && !assume_family.empty();
   if (assumes) {

@@ -224,6 +224,23 @@ TEST(FromConfig, ClassStandsInForModelType) {
   EXPECT_EQ(parameter_count(*model), 8'190'735'360);
 }
 
+// A class that no rule lists spells its model_type; one that spells none is told the nearest.
+TEST(FromConfig, ClassSpellsTheModelType) {
+  const auto build = [](std::string_view name) {
+    const std::string text = R"({"architectures":[")" + std::string(name) +
+                             R"("],"hidden_size":64,"intermediate_size":128,"head_dim":16,
+      "num_attention_heads":4,"num_hidden_layers":2,"vocab_size":100})";
+    const json::Value config = *json::parse(text, "config.json");
+    return from_config(json::Reader(config, "config.json"), "x");
+  };
+  const auto gemma = build("Gemma2ForCausalLM");
+  ASSERT_TRUE(gemma) << gemma.error().message;
+  EXPECT_TRUE(gemma->layers[0].post_ffn_norm);
+  const auto unknown = build("Gemma22ForCausalLM");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().hints.front().find("gemma2"), std::string::npos);
+}
+
 TEST(FromConfig, NotAnObject) {
   for (const std::string_view text : {"[]", "3", "\"llama\"", "null"}) {
     EXPECT_FALSE(build(parsed(text))) << text;

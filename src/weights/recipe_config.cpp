@@ -32,6 +32,17 @@ constexpr Producer kProducers[] = {
     {"quark", plan_quark},
 };
 
+// Methods whose files nobody serves much, with a format of about their size to plan instead.
+struct Stranger {
+  std::string_view method, near;
+};
+constexpr Stranger kStrangers[] = {
+    {"aqlm", "gptq-int4"}, {"bitnet", "gptq-int4"}, {"eetq", "int8"},      {"exl2", "gptq-int4"},
+    {"exl3", "gptq-int4"}, {"higgs", "gptq-int4"},  {"hqq", "gptq-int4"},  {"ipex", "awq"},
+    {"quip", "gptq-int4"}, {"quanto", "int8"},      {"spqr", "gptq-int4"}, {"torchao", "gptq-int4"},
+    {"vptq", "gptq-int4"},
+};
+
 // Without quant_method the shape of the config tells the producer.
 Read producer_by_shape(const json::Reader& config) {
   const auto nested = config.find("quantization");
@@ -51,8 +62,9 @@ Result<Plan> read_config(const model::Model& model) {
     return fail(config.error(ErrorCode::invalid_input, "quantization_config is not an object"));
   }
   const Scheme plain = leftover_scheme(model);
-  TRY_ASSIGN(const auto method, config.optional_string({"quant_method"}));
-  if (!method) {
+  TRY_ASSIGN(auto method, config.optional_string({"quant_method"}));
+  if (method) method = to_lower(*method);
+  if (!method || method->empty()) {
     if (const Read read = producer_by_shape(config)) return read(config, plain);
     return fail(config.error(ErrorCode::missing_field, "quantization_config has no quant_method")
                     .hint("pass a weight format, such as bf16 or fp8"));
@@ -64,6 +76,14 @@ Result<Plan> read_config(const model::Model& model) {
   }
   Error error = config.error(ErrorCode::unsupported,
                              "quantisation method \"" + *method + "\" is not modelled");
+  const std::string lower = to_lower(*method);
+  for (const Stranger& stranger : kStrangers) {
+    if (stranger.method != lower) continue;
+    error.hints.push_back("pass the weight format " + std::string(stranger.near) +
+                          " to plan with a checkpoint of about its size (the bits per weight may "
+                          "differ), or bf16 for one that is not quantised");
+    return fail(std::move(error));
+  }
   for (const std::string& near : nearest_names(*method, known)) {
     error.hints.push_back("known and similar: " + near);
   }

@@ -14,8 +14,18 @@ Result<Model> build_llama(const json::Reader& config) {
   const Fields fields(config);
   Builder b(fields, fields, {.positions = 2048, .gguf = "llama"});
   LlamaLike options;
-  options.qkv_bias = options.output_bias = fields.flag({"attention_bias"}, false);
+  options.qkv_bias = options.output_bias = fields.flag({"attention_bias", "bias"}, false);
   options.mlp_bias = fields.flag({"mlp_bias"}, false);
+  // Layers that slide, where the config lists them (Code World Model).
+  std::vector<std::string> types;
+  int64_t window = 0;
+  if (fields.has({"layer_types"}) && fields.has({"sliding_window"})) {
+    types = layer_types(fields, fields.layers(), 0, "sliding_attention", "full_attention");
+    window = fields.extent_or({"sliding_window"}, 0);
+  }
+  options.attention = [&](int64_t i, AttentionBlock& block) {
+    if (!types.empty() && types[size_t(i)] == "sliding_attention") block.window = window;
+  };
   add_llama_like(b, options);
   return b.finish();
 }
@@ -80,9 +90,20 @@ Result<Model> build(const json::Reader& config) {
 }
 
 constexpr std::string_view kTypes[] = {
-    "llama", "yi", "Yi", "internlm", "smollm3", "iquestcoder", "iquestloopcoder"};
-constexpr std::string_view kClasses[] = {"LlamaForCausalLM", "LLaMAForCausalLM", "YiForCausalLM",
-                                         "IQuestCoderForCausalLM", "IQuestLoopCoderForCausalLM"};
+    "llama",           "yi",     "Yi",        "internlm", "smollm3", "iquestcoder",
+    "iquestloopcoder", "aquila", "internlm3", "xverse",   "cwm"};
+constexpr std::string_view kClasses[] = {"LlamaForCausalLM",
+                                         "LLaMAForCausalLM",
+                                         "YiForCausalLM",
+                                         "IQuestCoderForCausalLM",
+                                         "IQuestLoopCoderForCausalLM",
+                                         "AquilaForCausalLM",
+                                         "AquilaModel",
+                                         "XverseForCausalLM",
+                                         "CwmForCausalLM",
+                                         "InternLM3ForCausalLM",
+                                         "LlamaModel",
+                                         "LlamaBidirectionalModel"};
 
 }  // namespace
 

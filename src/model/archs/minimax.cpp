@@ -160,7 +160,8 @@ constexpr std::string_view kTypes[] = {"minimax",           "minimax_text_01", "
                                        "minimax_m2",        "minimax_m3",      "minimax_m3_vl",
                                        "minimax_m3_vl_text"};
 constexpr std::string_view kClasses[] = {"MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM",
-                                         "MiniMaxM2ForCausalLM"};
+                                         "MiniMaxM2ForCausalLM", "MiniMaxM3SparseForCausalLM",
+                                         "MiniMaxM3SparseForConditionalGeneration"};
 
 }  // namespace
 

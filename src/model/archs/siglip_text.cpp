@@ -1,6 +1,7 @@
 // A SigLIP tower, a projector and a language model of any family: PaliGemma 1 and 2, Idefics 2 and
-// 3, SmolVLM, Aya Vision, Command A Vision, Phi-4-reasoning-vision. A row of the table a family.
-// Source: transformers models/paligemma, idefics2, idefics3, smolvlm, aya_vision, cohere2_vision.
+// 3, SmolVLM, Aya Vision, Command A Vision, Phi-4-reasoning-vision, Isaac. A row of the table a
+// family. Source: transformers models/paligemma, idefics2, idefics3, smolvlm, aya_vision,
+// cohere2_vision; vllm model_executor/models/phi4siglip.py, isaac.py.
 #include <algorithm>
 
 #include "model/arch_rule.h"
@@ -79,6 +80,23 @@ void add_phi4_siglip(Builder& b, const Fields& top) {
   projector_linear(b, "2", b.hidden(), b.hidden(), true);
 }
 
+// SigLIP 2 whose patches are merged, and two matrices of four times the merged width.
+void add_isaac(Builder& b, const Fields& top) {
+  const Fields vision = section_of(top, "vision_config")
+                            .with_defaults({{"hidden_size", 1152},
+                                            {"intermediate_size", 4304},
+                                            {"num_hidden_layers", 27},
+                                            {"num_patches", 256},
+                                            {"patch_size", 16}});
+  const int64_t h =
+      add_siglip(b, vision, {.scope = "vision_embedding.0.", .flattened_patches = true});
+  const int64_t merge = vision.number({"pixel_shuffle_scale_factor"}, 2, 1, 64);
+  const int64_t merged = h * merge * merge;
+  begin_projector(b, "vision_embedding.");
+  projector_linear(b, "1", 4 * merged, merged, false);
+  projector_linear(b, "3", b.hidden(), 4 * merged, false);
+}
+
 constexpr std::string_view kInside = "model.text_model.";
 
 constexpr Wrapped kFamilies[] = {
@@ -92,6 +110,7 @@ constexpr Wrapped kFamilies[] = {
     {.type = "idefics3", .stem = kInside, .head = "", .tied = false, .towers = add_idefics3},
     {.type = "smolvlm", .stem = kInside, .head = "", .tied = false, .towers = add_idefics3},
     {.type = "aya_vision", .language = "cohere2", .tied = true, .towers = add_aya},
+    {.type = "isaac", .language = "qwen3", .stem = "model.", .head = "", .towers = add_isaac},
     {.type = "phi4-siglip",
      .language = "phi3",
      .stem = "model.",
@@ -104,15 +123,16 @@ Result<Model> build(const json::Reader& config) {
   return build_wrapped(config, wrapped_row(kFamilies, config));
 }
 
-constexpr std::string_view kTypes[] = {"paligemma",  "idefics2",       "idefics3",   "smolvlm",
-                                       "aya_vision", "cohere2_vision", "phi4-siglip"};
+constexpr std::string_view kTypes[] = {"paligemma",  "idefics2",       "idefics3",    "smolvlm",
+                                       "aya_vision", "cohere2_vision", "phi4-siglip", "isaac"};
 constexpr std::string_view kClasses[] = {"PaliGemmaForConditionalGeneration",
                                          "Idefics2ForConditionalGeneration",
                                          "Idefics3ForConditionalGeneration",
                                          "SmolVLMForConditionalGeneration",
                                          "AyaVisionForConditionalGeneration",
                                          "Cohere2VisionForConditionalGeneration",
-                                         "Phi4ForCausalLMV"};
+                                         "Phi4ForCausalLMV",
+                                         "IsaacForConditionalGeneration"};
 
 }  // namespace
 
