@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
 #include "engines/config_changes.h"
@@ -408,6 +409,13 @@ class SglangEngine final : public Engine {
   std::vector<Layout> layouts(const Question& question, int devices) const override {
     static constexpr std::string_view kOthers[] = {"pp_size", "dp_size", "enable_dp_attention"};
     return tensor_layouts(question, devices, "tp_size", "ep_size", kOthers);
+  }
+  int64_t devices_asked(const Options& options) const override {
+    // Replicas have cards of their own, unless they are attention's alone.
+    constexpr std::array<std::string_view, 3> kSizes = {"tp_size", "pp_size", "dp_size"};
+    const auto attention = options.boolean("enable_dp_attention");
+    const bool shared = attention && attention->value_or(false);
+    return cards_asked(options, std::span(kSizes).first(shared ? 2 : 3));
   }
   bool runs_on(const catalog::Gpu& gpu) const override { return supports("sglang", gpu); }
   std::string draft_named(const Settings& settings) const override {
