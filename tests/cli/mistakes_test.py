@@ -100,6 +100,30 @@ class LaunchLines(unittest.TestCase):
         # 40 of 80 layers, 2 of 8 heads of 128, keys and values of 2 bytes.
         self.assertEqual(answer["kv"]["bytes_per_token"], 40 * 2 * 128 * 2 * 2)
 
+    def test_another_model_named_beside_the_line_is_said(self):
+        line = ("--", "vllm", "serve", "Qwen/Qwen3-14B", "--max-model-len", "4096")
+        def warned(*model):
+            answer = json.loads(run("plan", "--gpu", "l40s", "--json", *model, *line).stdout)
+            return [note["text"] for note in answer.get("warnings", []) if note["id"] == "other_model"]
+
+        self.assertEqual(warned("Qwen/Qwen3-8B"),
+                         ["the line serves Qwen/Qwen3-14B; planned is Qwen/Qwen3-8B, which was named beside it"])
+        self.assertEqual(warned("qwen3-14b") + warned(), [])
+
+
+class Contradictions(unittest.TestCase):
+    def test_nothing_fits_for_certain_in_more_than_the_card_has(self):
+        # Outside of the fraction there is less than graphs and a chunk of a prompt are taken to need.
+        line = ("--", "sglang", "serve", "--model-path", "deepseek-ai/DeepSeek-V4-Pro", "--tp", "8", "--mem-fraction-static")
+        tight = json.loads(run("plan", "--gpu", "h200-sxm", "--json", *line, "0.92").stdout)
+        device = tight["devices"][0]
+        self.assertGreater(device["reserved_bytes"], device["total_bytes"])
+        self.assertEqual((tight["outcome"], tight["starts"]), ("tight", True))
+        fits = json.loads(run("plan", "--gpu", "h200-sxm", "--json", *line, "0.88").stdout)
+        self.assertEqual(fits["outcome"], "fits")
+        # A pool below the longest request: SGLang starts all the same.
+        self.assertIn(f"room for one request of up to {fits['kv']['pool_tokens']:,} tokens", fits["answer"])
+
 
 class FormatsOfRepositories(unittest.TestCase):
     def test_mistral_releases_are_in_fp8(self):

@@ -213,6 +213,20 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   outside.explanation = "graphs and activations live outside of the fraction";
   if (s.graph_batch > 0) a.requirements.push_back(outside);
 
+  // Nothing is checked at the start, the first long prompt finds out. SGLang's own heuristic for
+  // what lives outside of the fraction is on the safe side, so beyond it nothing is ruled out.
+  Requirement prefill;
+  prefill.kind = Requirement::Kind::workload;
+  prefill.device = device;
+  prefill.what = "activations";
+  prefill.phase = "serve";
+  const Bytes graphs = s.graph_batch > 0 ? r.graphs : Bytes();
+  prefill.needed = {graphs / 4, graphs + r.activations, graphs + r.activations};
+  prefill.available = outside.available;
+  prefill.explanation =
+      "graphs and the first long prompt have to fit into what the fraction leaves free";
+  a.requirements.push_back(prefill);
+
   if (!q.workload.given()) return;
   const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
   const int64_t tokens = std::max<int64_t>(
