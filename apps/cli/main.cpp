@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ namespace {
 struct Line {
   int argc = 0;
   std::string launch;
+  std::span<const char* const> launch_words;
 
   Line(int count, char** argv) : argc(count) {
     for (int i = 1; i < count; ++i) {
@@ -33,6 +35,7 @@ struct Line {
         launch += count == i + 2 ? std::string(argv[k]) : engines::shell_quoted(argv[k]);
       }
       argc = i;
+      if (count > i + 2) launch_words = std::span(argv + i + 1, size_t(count - i - 1));
       return;
     }
   }
@@ -84,6 +87,9 @@ int run(int argc, char** argv) {
     return usage_error(app, error, output);
   }
 
+  if (const std::string ours = misplaced_option(line.launch_words); !ours.empty()) {
+    return misplaced_error(ours, output);
+  }
   for (const std::string& folder : catalog_folders) {
     const auto added = host::add_catalog_folder(folder);
     if (!added) return show_error(added.error(), output);

@@ -1,8 +1,11 @@
 #include "apps/cli/usage.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
@@ -22,6 +25,36 @@ std::vector<std::string> similar_flags(const CLI::App& command, const std::strin
 }
 
 }  // namespace
+
+std::string misplaced_option(std::span<const char* const> launch_words) {
+  // No engine has these, nor what they could be short for; LM Studio's `lms` alone has --gpu.
+  constexpr auto kOurs = std::to_array<std::string_view>(
+      {"--json", "--ctx", "--concurrency", "--exact", "--ascii", "--show-options",
+       "--engine-version", "--print-request", "--emit", "--exit-zero", "--gpu"});
+  for (size_t i = 0; i < launch_words.size(); ++i) {
+    const std::string_view word = launch_words[i];
+    const std::string_view name = word.substr(0, word.find('='));
+    if (std::find(kOurs.begin(), kOurs.end(), name) == kOurs.end()) continue;
+    if (name == "--gpu") {
+      // vLLM takes it as short for --gpu-memory-utilization.
+      const std::string_view value = name.size() < word.size()     ? word.substr(name.size() + 1)
+                                     : i + 1 < launch_words.size() ? launch_words[i + 1]
+                                                                   : std::string_view();
+      if (parse_number(value) || std::string_view(launch_words.front()) == "lms") continue;
+    }
+    return std::string(name);
+  }
+  return {};
+}
+
+int misplaced_error(const std::string& option, const Output& output) {
+  const report::Style style = output.style(true);
+  std::cerr << report::paint(style, report::Ink::red, "error:") << " " << option
+            << " stands behind `--`, where the engine's own line is\n"
+            << "  help: options of vramwise go before it: vramwise plan " << option
+            << " … -- vllm serve …\n";
+  return kUsage;
+}
 
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output& output) {
   const report::Style style = output.style(true);

@@ -87,6 +87,21 @@ Note note_of(const engines::launch::Embedded& inside) {
   return std::move(notes.warnings.front());
 }
 
+// That a model named beside the line is planned instead of the line's own; empty: no other one.
+std::vector<Note> note_of_model(const Reading& reading, const Value* model) {
+  const Value* ref = model != nullptr && model->is_object() ? model->find("ref") : nullptr;
+  if (reading.model.empty() || ref == nullptr || !ref->is_string()) return {};
+  const auto last_part = [](std::string_view name) {
+    return to_lower(name.substr(name.find_last_of('/') + 1));
+  };
+  const std::string asked = ref->as_string();
+  if (last_part(asked) == last_part(reading.model)) return {};
+  Notes notes;
+  notes.warn("other_model", "the line serves " + reading.model + "; planned is " + asked +
+                                ", which was named beside it");
+  return std::move(notes.warnings);
+}
+
 }  // namespace
 
 void add_notes(Value& answer, const std::vector<Note>& notes) {
@@ -128,6 +143,7 @@ Result<FromLine> request_from_line(const json::Reader& request) {
   Value filled = request.value();
   filled.erase("line");
   filled.erase("files");
+  std::vector<Note> other_model = note_of_model(reading, filled.find("model"));
   if (!reading.model.empty() && filled.find("model") == nullptr) {
     part(filled, "model").set("ref", reading.ref.empty() ? reading.model : reading.ref);
   }
@@ -161,6 +177,7 @@ Result<FromLine> request_from_line(const json::Reader& request) {
     }
   }
   std::vector<Note> notes = notes_of(reading);
+  for (Note& note : other_model) notes.push_back(std::move(note));
   if (inside) {
     notes.push_back(note_of(*inside));
     reading.options = inside->options;

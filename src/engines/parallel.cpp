@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/checked.h"
 #include "base/text.h"
 
 namespace vramwise::engines {
@@ -56,6 +57,19 @@ HeadSplit split_heads(const model::Model& model, int64_t ranks) {
     }
   }
   return {};
+}
+
+int64_t cards_asked(const Options& options, std::span<const std::string_view> names) {
+  constexpr int64_t kMost = 4096;  // no line means more
+  int64_t product = 1;
+  bool any = false;
+  for (const std::string_view name : names) {
+    const auto size = options.integer(name, 1, kMost);
+    if (!size || !*size) continue;
+    any = true;
+    product = saturating_multiply(product, **size);
+  }
+  return any ? std::min(product, kMost) : 0;
 }
 
 std::vector<Layout> tensor_layouts(const Question& question, int devices, std::string_view tensor,

@@ -41,6 +41,10 @@ struct HeadSplit {
 };
 HeadSplit split_heads(const model::Model& model, int64_t ranks);
 
+// Cards that a line asks for by its parallel sizes: the product of those of `names` that it gives;
+// 0: it gives none.
+int64_t cards_asked(const Options& options, std::span<const std::string_view> names);
+
 // For an engine whose pipelines and replicas are not searched: every matrix over all cards, and for
 // a mixture of experts also whole experts shared out. `tensor` and `experts` are the engine's
 // options; `others` those that ask for another layout, with which there is one, as asked.

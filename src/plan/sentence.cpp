@@ -60,9 +60,14 @@ std::string sentence(const Plan& plan) {
             describe(plan.resolved.hardware) + ", " + format_bytes(device.free() - taken) + " free";
     if (plan.resolved.hardware.devices.size() > 1) text += " on the fullest card";
   }
-  if (assessment.users >= 0) {
-    const int64_t tokens = workload.sequence_tokens.count() > 0 ? workload.sequence_tokens.count()
-                                                                : assessment.kv.max_sequence_tokens;
+  const bool asked = workload.sequence_tokens.count() > 0;
+  if (assessment.users == 0 && !asked && assessment.kv.max_sequence_tokens > 0) {
+    // An engine that starts all the same with a pool below its longest request.
+    text += "; room for one request of up to " + format_grouped(assessment.kv.max_sequence_tokens) +
+            " tokens";
+  } else if (assessment.users >= 0) {
+    const int64_t tokens =
+        asked ? workload.sequence_tokens.count() : assessment.kv.max_sequence_tokens;
     text += "; room for " + counted(assessment.users, "user", "users");
     if (tokens > 0) text += " of " + format_grouped(tokens) + " tokens";
   }

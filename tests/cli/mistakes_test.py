@@ -70,6 +70,73 @@ class Help(unittest.TestCase):
         self.assertNotIn("LAUNCH LINE]", run("batch", "--help").stdout)
 
 
+class LaunchLines(unittest.TestCase):
+    def test_our_options_behind_the_dashes_are_told_where_they_belong(self):
+        line = ("--", "vllm", "serve", "Qwen/Qwen3-8B")
+        for ours in (("--json",), ("--gpu", "h100-sxm"), ("--gpu=h100-sxm",), ("--ctx", "8k")):
+            result = run("plan", "--gpu", "l4", *line, *ours)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), ours)
+            self.assertIn(f"{ours[0].split('=')[0]} stands behind `--`", result.stderr)
+        # What an engine takes stays the engine's: an abbreviation of vLLM's, LM Studio's own option.
+        self.assertNotIn("stands behind", run("plan", "--gpu", "l4", *line, "--gpu", "0.9").stderr)
+        self.assertNotIn("stands behind", run("plan", "--gpu", "l4", "--", "lms", "load", "qwen3-8b", "--gpu", "max").stderr)
+
+    def test_the_parallel_sizes_of_every_engine_say_how_many_cards(self):
+        def count(*line):
+            answer = json.loads(run("plan", "--gpu", "h200-sxm", "--json", "--", *line).stdout)
+            return len(answer["devices"])
+
+        model = "Qwen/Qwen3-32B"
+        self.assertEqual(count("vllm", "serve", model, "-tp", "2", "-pp", "2"), 4)
+        sglang = ("python3", "-m", "sglang.launch_server", "--model-path", model)
+        self.assertEqual(count(*sglang, "--tp", "4"), 4)
+        self.assertEqual(count(*sglang, "--tp", "4", "--dp", "2"), 8)
+        self.assertEqual(count(*sglang, "--tp", "4", "--dp", "4", "--enable-dp-attention"), 4)
+        self.assertEqual(count("trtllm-serve", model, "--tp_size", "2", "--pp_size", "2"), 4)
+
+    def test_a_stage_of_a_pipeline_keeps_the_cache_of_its_own_layers(self):
+        answer = json.loads(run("plan", "--gpu", "a100-sxm4-40", "--json", "--", "vllm", "serve", "meta-llama/Llama-3.1-70B-Instruct",
+                                "-tp", "4", "-pp", "2", "--max-model-len", "16384").stdout)
+        # 40 of 80 layers, 2 of 8 heads of 128, keys and values of 2 bytes.
+        self.assertEqual(answer["kv"]["bytes_per_token"], 40 * 2 * 128 * 2 * 2)
+
+    def test_another_model_named_beside_the_line_is_said(self):
+        line = ("--", "vllm", "serve", "Qwen/Qwen3-14B", "--max-model-len", "4096")
+        def warned(*model):
+            answer = json.loads(run("plan", "--gpu", "l40s", "--json", *model, *line).stdout)
+            return [note["text"] for note in answer.get("warnings", []) if note["id"] == "other_model"]
+
+        self.assertEqual(warned("Qwen/Qwen3-8B"),
+                         ["the line serves Qwen/Qwen3-14B; planned is Qwen/Qwen3-8B, which was named beside it"])
+        self.assertEqual(warned("qwen3-14b") + warned(), [])
+
+
+class Contradictions(unittest.TestCase):
+    def test_nothing_fits_for_certain_in_more_than_the_card_has(self):
+        # Outside of the fraction there is less than graphs and a chunk of a prompt are taken to need.
+        line = ("--", "sglang", "serve", "--model-path", "deepseek-ai/DeepSeek-V4-Pro", "--tp", "8", "--mem-fraction-static")
+        tight = json.loads(run("plan", "--gpu", "h200-sxm", "--json", *line, "0.92").stdout)
+        device = tight["devices"][0]
+        self.assertGreater(device["reserved_bytes"], device["total_bytes"])
+        self.assertEqual((tight["outcome"], tight["starts"]), ("tight", True))
+        fits = json.loads(run("plan", "--gpu", "h200-sxm", "--json", *line, "0.88").stdout)
+        self.assertEqual(fits["outcome"], "fits")
+        # A pool below the longest request: SGLang starts all the same.
+        self.assertIn(f"room for one request of up to {fits['kv']['pool_tokens']:,} tokens", fits["answer"])
+
+
+class FormatsOfRepositories(unittest.TestCase):
+    def test_mistral_releases_are_in_fp8(self):
+        # recipes.vllm.ai/mistralai: Ministral-3-14B-Instruct-2512, Mistral-Small-4-119B-2603.
+        for model, billions in (("mistralai/Ministral-3-14B-Instruct-2512", 15.8), ("mistralai/Mistral-Small-4-119B-2603", 121.0)):
+            answer = json.loads(run("plan", model, "--gpu", "h200-sxm", "-n", "2", "--json").stdout)
+            self.assertEqual(answer["model"]["weights"], "fp8")
+            self.assertLess(answer["model"]["tensor_bytes"], billions * 1e9)
+        small = json.loads(run("plan", "mistralai/Mistral-Small-4-119B-2603", "--gpu", "h200-sxm", "--json").stdout)["model"]
+        self.assertEqual(round(small["parameters"] / 1e8), 1194)  # the hub's figure
+        self.assertEqual(small["cache"]["bytes_at"]["131072"], 131072 * 36 * (256 + 64) * 2)
+
+
 class Files(unittest.TestCase):
     def test_batch_says_why_a_file_cannot_be_read(self):
         result = run("batch", "no-such-file.jsonl")

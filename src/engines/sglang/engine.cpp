@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
 #include "engines/config_changes.h"
@@ -212,6 +213,20 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   outside.explanation = "graphs and activations live outside of the fraction";
   if (s.graph_batch > 0) a.requirements.push_back(outside);
 
+  // Nothing is checked at the start, the first long prompt finds out. SGLang's own heuristic for
+  // what lives outside of the fraction is on the safe side, so beyond it nothing is ruled out.
+  Requirement prefill;
+  prefill.kind = Requirement::Kind::workload;
+  prefill.device = device;
+  prefill.what = "activations";
+  prefill.phase = "serve";
+  const Bytes graphs = s.graph_batch > 0 ? r.graphs : Bytes();
+  prefill.needed = {graphs / 4, graphs + r.activations, graphs + r.activations};
+  prefill.available = outside.available;
+  prefill.explanation =
+      "graphs and the first long prompt have to fit into what the fraction leaves free";
+  a.requirements.push_back(prefill);
+
   if (!q.workload.given()) return;
   const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
   const int64_t tokens = std::max<int64_t>(
@@ -414,6 +429,13 @@ class SglangEngine final : public Engine {
   std::vector<Layout> layouts(const Question& question, int devices) const override {
     static constexpr std::string_view kOthers[] = {"pp_size", "dp_size", "enable_dp_attention"};
     return tensor_layouts(question, devices, "tp_size", "ep_size", kOthers);
+  }
+  int64_t devices_asked(const Options& options) const override {
+    // Replicas have cards of their own, unless they are attention's alone.
+    constexpr std::array<std::string_view, 3> kSizes = {"tp_size", "pp_size", "dp_size"};
+    const auto attention = options.boolean("enable_dp_attention");
+    const bool shared = attention && attention->value_or(false);
+    return cards_asked(options, std::span(kSizes).first(shared ? 2 : 3));
   }
   bool runs_on(const catalog::Gpu& gpu) const override { return supports("sglang", gpu); }
   std::string draft_named(const Settings& settings) const override {

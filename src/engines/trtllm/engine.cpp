@@ -260,6 +260,11 @@ class TrtllmEngine final : public Engine {
                                      const Assessment& assessment) const override {
     return changes(question, assessment);
   }
+  int64_t devices_asked(const Options& options) const override {
+    constexpr std::array<std::string_view, 2> kSizes = {"tensor_parallel_size",
+                                                        "pipeline_parallel_size"};
+    return cards_asked(options, kSizes);
+  }
   bool runs_on(const catalog::Gpu& gpu) const override { return supports("trtllm", gpu); }
   Result<json::Value> config_changes(const Options& options) const override {
     constexpr std::array<std::string_view, 1> kWhole = {"model_kwargs"};

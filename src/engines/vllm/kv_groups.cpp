@@ -282,10 +282,11 @@ Pool lay_out(const std::vector<LayerCache>& all, const GroupingRules& rules, con
     pool.has_windows = pool.has_windows || c.kind == Kind::window || c.kind == Kind::chunk;
     caches.push_back(c);
   }
-  for (const LayerCache& c : caches) {
-    if (keeps_every_token(c)) pool.growing_bytes_per_token += Bytes(c.token_bytes);
-  }
   std::vector<Bucket> buckets = buckets_of(caches);
+  for (const Bucket& b : buckets) {
+    if (!keeps_every_token(b.cache)) continue;
+    pool.growing_bytes_per_token += Bytes(b.cache.token_bytes) * in_stage(b.layers, first, end);
+  }
 
   // Blocks of hybrids grow until an attention page holds a state.
   int64_t block = rules.block_tokens;

@@ -37,7 +37,7 @@ struct Pool {
   int64_t group_size = 0;         // layers a group
   int64_t padding_layers = 0;     // layers that exist only to fill groups
   double padding_share = 0;       // worst bucket's
-  Bytes growing_bytes_per_token;  // of all layers that keep every token
+  Bytes growing_bytes_per_token;  // of the stage's layers that keep every token
   std::string fault;              // why vLLM refuses the layout; empty: fine
   bool has_states = false;
   bool has_windows = false;

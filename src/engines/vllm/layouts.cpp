@@ -1,6 +1,7 @@
 #include "engines/vllm/layouts.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engines/device_support.h"
 #include "engines/facts.h"
@@ -96,16 +97,9 @@ std::vector<Layout> layouts(const Question& question, int devices) {
 }
 
 int64_t devices_asked(const Options& options) {
-  int64_t product = 1;
-  bool any = false;
-  for (const std::string_view name :
-       {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}) {
-    const int64_t size = size_of(options, name);
-    if (size == 0) continue;
-    any = true;
-    product = saturating_multiply(product, size);
-  }
-  return any ? std::min(product, kMaxSize) : 0;
+  constexpr std::array<std::string_view, 3> kSizes = {
+      "tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"};
+  return cards_asked(options, kSizes);
 }
 
 bool runs_on(const catalog::Gpu& gpu) { return supports("vllm", gpu); }
