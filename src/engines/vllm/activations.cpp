@@ -176,9 +176,9 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
   const int64_t patches = tokens * tower.patches_per_token;
   shape.item_transient_bytes =
       saturating_multiply(patches, (2 * tower.ffn_size / given.tensor + 4 * tower.hidden_size) * d);
-  shape.item_output_bytes =
-      saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d) +
-      saturating_multiply(patches, patch_values(model) * d);
+  shape.item_output_bytes = saturating_add(
+      saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d),
+      saturating_multiply(saturating_multiply(patches, patch_values(model)), d));
 }
 
 }  // namespace
