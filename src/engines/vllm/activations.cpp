@@ -146,7 +146,19 @@ void fill_doubt(const model::Model& model, const weights::Weights& weights, cons
   shape.doubt_fixed = Bytes(saturating_multiply(local, 3 * width * w.expert_input * d));
 }
 
-// Items of the largest size fill the encoder; their outputs stay until the profile run ends.
+// Numbers of one patch as the processor hands it over: channels x frames x side x side, which the
+// tower's first matrix takes. 0 where its name does not tell it.
+int64_t patch_values(const model::Model& model) {
+  for (const model::Tensor& t : model.tensors) {
+    if (t.role != model::Role::tower || t.shape.rank < 2) continue;
+    if (t.shape[0] != model.vision->hidden_size || !ends_with(t.name, ".weight")) continue;
+    if (contains(t.name, "patch") && !contains(t.name, "pos"))
+      return t.shape.elements() / t.shape[0];
+  }
+  return 0;
+}
+
+// Items of the largest size fill the encoder; they and its outputs stay until the profile run ends.
 void fill_tower(const model::Model& model, const Given& given, const Profile& profile, int64_t d,
                 VllmShape& shape) {
   if (!profiles_items(model, given)) return;
@@ -164,8 +176,9 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
   const int64_t patches = tokens * tower.patches_per_token;
   shape.item_transient_bytes =
       saturating_multiply(patches, (2 * tower.ffn_size / given.tensor + 4 * tower.hidden_size) * d);
-  shape.item_output_bytes =
-      saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d);
+  shape.item_output_bytes = saturating_add(
+      saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d),
+      saturating_multiply(saturating_multiply(patches, patch_values(model)), d));
 }
 
 }  // namespace

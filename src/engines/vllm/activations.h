@@ -18,7 +18,7 @@ bool pools(const model::Model& model, const Given& given);
 bool profiles_items(const model::Model& model, const Given& given);
 
 // Fills the activation part of `shape` for one rank of a stage.
-//   peak = what stays + encoder outputs + max(sampler, layer, encoder)
+//   peak = what stays + items and their outputs + max(sampler, layer, encoder)
 // Source: vllm v1/worker/gpu_model_runner.py profile_run. Valid for: V0 from 0.6 and V1; the
 // sampler branch meets logged peaks within 1 %, the layer branch within 10 %.
 void fill_activations(const model::Model& model, const weights::Weights& weights,

@@ -232,7 +232,7 @@ void fill_splits(const model::Model& model, const Given& given, const Profile& p
       }
     }
   }
-  shape.graph_split_per_token = values * splits * dtype_bytes(DType::float32);
+  shape.graph_split_per_token = saturating_multiply(values, splits * dtype_bytes(DType::float32));
 }
 
 void fill_graphs(const Given& given, const Profile& profile, const Circumstances& now,

@@ -78,6 +78,23 @@ TEST(VllmDebugLog, TritonsExpertsKeepNoWorkspace) {
   EXPECT_TRUE(a100.stages.front().shape.expert_workspace_stays);  // Marlin
 }
 
+// Gemma 3 27B: 3.99 GiB with 32 images of 896 x 896 pixels, which stay beside their outputs.
+TEST(VllmDebugLog, ItemsStayBesideTheirOutputs) {
+  const Build b = start(
+      R"({"architectures":["Gemma3ForConditionalGeneration"],"model_type":"gemma3",
+          "mm_tokens_per_image":256,
+          "text_config":{"model_type":"gemma3_text","hidden_size":5376,"intermediate_size":21504,
+            "num_hidden_layers":62,"num_attention_heads":32,"num_key_value_heads":16,
+            "head_dim":128,"sliding_window":1024,"max_position_embeddings":131072},
+          "vision_config":{"hidden_size":1152,"image_size":896,"intermediate_size":4304,
+            "model_type":"siglip_vision_model","num_attention_heads":16,
+            "num_hidden_layers":27,"patch_size":14}})",
+      R"({"max_model_len":8192})");
+  const VllmActivations a = last_rank(b).activations;
+  EXPECT_EQ(a.outputs, Bytes(31 * (3 * 896 * 896 + 256 * 5376) * 2));
+  EXPECT_NEAR(gib(a.peak), 3.99, 0.015);
+}
+
 // Two stages: 2.01 GiB on the last, 1.1 on the first, 0.07 outside of torch on both.
 TEST(VllmDebugLog, StagesHandOnWholeBatches) {
   const Build b = start(testing::kLlama8b, R"({"pipeline_parallel_size":2})", 2);

@@ -117,7 +117,7 @@ int64_t profiled_items(const VllmShape& shape, const VllmPoint& point);
 struct VllmActivations {
   Bytes stays;                    // alive through the whole profile run
   Bytes sampler, layer, encoder;  // alternatives: the largest counts
-  Bytes outputs;                  // encoder outputs kept
+  Bytes outputs;                  // items for the encoder and its outputs, kept
   Bytes experts;                  // workspace, part of `stays` or of `layer`
   Bytes peak;
 };

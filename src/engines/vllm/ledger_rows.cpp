@@ -136,7 +136,8 @@ void Rows::activations(Ledger& ledger) const {
       {"max_model_len x bytes_per_token",
        {{"max_model_len", double(b_.decided.max_model_len)},
         {"bytes_per_token", double(s.stays_per_length)}}});
-  add("encoder outputs", a.outputs, {"items x tokens x hidden_size x element", {}});
+  add("encoder inputs and outputs", a.outputs,
+      {"items x (patches x values of a patch + tokens x hidden_size) x element", {}});
   if (a.layer >= a.sampler && a.layer >= a.encoder) {
     add("one layer's forward pass", a.layer,
         {"batch_tokens x bytes_per_token (+ MLA rows, expert rows)",

@@ -255,10 +255,10 @@ TEST(VllmWorkedExamples, UnifiedMemory) {
   const Build b = spark(testing::kLlama8b, "{}");
   EXPECT_EQ(b.decided.batch_tokens, 2048);
   EXPECT_EQ(b.decided.max_seqs, 256);
-  EXPECT_EQ(b.profile.non_torch.likely, MiB(1751));
+  EXPECT_EQ(b.profile.non_torch.likely, MiB(2421));
   EXPECT_EQ(spark(testing::kLlama8b, R"({"program":"LLM"})").decided.batch_tokens, 8192);
-  EXPECT_EQ(spark(kQwen3Vl, "{}").profile.non_torch.likely, MiB(2949));
-  EXPECT_EQ(spark(kQwen3Vl, R"({"language_model_only":true})").profile.non_torch.likely, MiB(1751));
+  EXPECT_EQ(spark(kQwen3Vl, "{}").profile.non_torch.likely, MiB(3079));
+  EXPECT_EQ(spark(kQwen3Vl, R"({"language_model_only":true})").profile.non_torch.likely, MiB(2421));
 }
 
 // Public log of Qwen3.5-122B-A10B at TP 8 with three predicted tokens: attention block 544, padded
