@@ -16,7 +16,8 @@ def _sglang_pools(log, stamp, terms, v):
     dtype = "dtype: torch.bfloat16, " if v >= (0, 5, 12) else ""
     if "swa_k" in terms and "swa_tokens" in terms:
         log.add(stamp + f"KV Cache is allocated. {dtype}#tokens: {terms['swa_tokens']}, K size: {size('swa_k')} GB, V size: "
-                f"{size('swa_v')} GB", k_memory=printed_gib(terms["swa_k"]), v_memory=printed_gib(terms["swa_v"]))
+                f"{size('swa_v')} GB", window_k_memory=printed_gib(terms["swa_k"]),
+                window_v_memory=printed_gib(terms["swa_v"]), window_pool_tokens=terms["swa_tokens"])
     if "k" in terms and v < (0, 4, 2):
         log.add(stamp + f"KV Cache is allocated. K size: {size('k')} GB, V size: {size('v')} GB.",
                 k_memory=printed_gib(terms["k"]), v_memory=printed_gib(terms["v"]))
