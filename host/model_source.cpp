@@ -140,6 +140,9 @@ Result<Value> read_path(std::string path, ModelQuery query) {
       names.push_back(query.file);
     }
   }
+  // ModelOpt says beside the config how the checkpoint is quantised.
+  constexpr const char* kBeside = "hf_quant_config.json";
+  if (query.file == "config.json" && exists(folder_of(path) + kBeside)) names.push_back(kBeside);
   Opened opened;
   for (const std::string& name : names) {
     opened.add(name, std::make_unique<LazyFile>(folder_of(path) + name));

@@ -174,6 +174,7 @@ Result<Value> read_named(const Files& files, const std::string& name) {
     }
     case FileKind::json: {
       if (ends_with(name, ".index.json")) return read_checkpoint(files, {}, name);
+      if (name == "config.json") return read_config(files);
       TRY_ASSIGN(Value config, files.parse(name));
       Value model = Value::object();
       model.set("config", std::move(config));

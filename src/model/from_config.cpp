@@ -1,6 +1,7 @@
 #include "model/from_config.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/sort.h"
 #include "base/text.h"
@@ -50,7 +51,36 @@ std::string_view resembled(const json::Reader& config) {
   return "llama";
 }
 
+// Files that lie beside a model and look like its config, each with what to give instead.
+std::optional<Error> other_file(const json::Reader& config) {
+  if (config.has("peft_type")) {
+    const auto base = config.find({"base_model_name_or_path"});
+    const std::string of = base && base->value().is_string() ? base->value().as_string() : "";
+    return config
+        .error(ErrorCode::unsupported, "this is the config of an adapter" +
+                                           (of.empty() ? "" : " for '" + of + "'") +
+                                           ", not of a model")
+        .hint(
+            "plan the model that it adapts, with the engine's options for adapters "
+            "(--enable-lora, --lora-paths, --lora)");
+  }
+  if (config.has("_diffusers_version")) {
+    return config.error(ErrorCode::unsupported, "this is a part of a diffusion pipeline")
+        .hint("models that make images are not planned");
+  }
+  if (config.has("dim") && config.has("n_layers") && config.has("n_heads")) {
+    return config
+        .error(ErrorCode::unsupported,
+               "this is a params.json, which names a model's sizes in Meta's or Mistral's own way")
+        .hint("give the config.json of the same model");
+  }
+  return std::nullopt;
+}
+
 Error unknown_family(const json::Reader& config, std::string_view type, std::string_view name) {
+  if (type.empty() && name.empty()) {
+    if (auto other = other_file(config)) return std::move(*other);
+  }
   const std::string_view like = resembled(config);
   std::string message = type.empty() ? "the config has no model_type" : "";
   if (!type.empty()) message = "model_type '" + std::string(type) + "' is not known";

@@ -202,6 +202,23 @@ TEST(FromConfig, UnknownFamilySaysWhatItResembles) {
   EXPECT_TRUE(contains(near.error().hints.front(), "qwen3")) << near.error().hints.front();
 }
 
+TEST(FromConfig, FilesThatLookLikeConfigs) {
+  struct Case {
+    const char *config, *says;
+  };
+  const Case cases[] = {
+      {R"({"peft_type":"LORA","base_model_name_or_path":"org/base","r":16})", "'org/base'"},
+      {R"({"_class_name":"FluxTransformer2DModel","_diffusers_version":"0.30"})", "diffusion"},
+      {R"({"dim":5120,"n_layers":40,"n_heads":32,"vocab_size":131072})", "params.json"},
+  };
+  for (const Case& c : cases) {
+    const auto model = build(parsed(c.config));
+    ASSERT_FALSE(model) << c.config;
+    EXPECT_NE(model.error().message.find(c.says), std::string::npos) << model.error().message;
+    EXPECT_FALSE(model.error().hints.empty());
+  }
+}
+
 TEST(FromConfig, AssumedFamily) {
   json::Value config = parsed(kQwen3);
   config.set("model_type", "qwen3_plus");

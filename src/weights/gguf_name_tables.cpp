@@ -88,6 +88,7 @@ constexpr NamePair kLayerEnds[] = {
     {"enorm.weight", "nextn.enorm.weight"},
     {"hnorm.weight", "nextn.hnorm.weight"},
     {"shared_head.norm.weight", "nextn.shared_head_norm.weight"},
+    {"final_layernorm.weight", "nextn.shared_head_norm.weight"},
     {"mtp.fc.weight", "nextn.eh_proj.weight"},
     {"mtp.norm.weight", "nextn.shared_head_norm.weight"},
     {"pre_fc_norm_embedding.weight", "nextn.enorm.weight"},

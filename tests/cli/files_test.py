@@ -178,6 +178,17 @@ class Files(unittest.TestCase):
         self.assertEqual(answer["model"]["tensor_bytes"], total)
         self.assertIn("stored_bytes_differ", [w["id"] for w in answer["warnings"]])
 
+    def test_config_file_with_its_quantisation_beside_it(self):
+        (self.at / "config.json").write_text(json.dumps(m.llama_config()))
+        plain = self.answer("inspect", self.at / "config.json")["model"]["tensor_bytes"]
+        (self.at / "hf_quant_config.json").write_text(
+            json.dumps({"quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head"]}}))
+        self.assertLess(self.answer("inspect", self.at / "config.json")["model"]["tensor_bytes"], plain)
+        (self.at / "hf_quant_config.json").write_text("{")
+        code, _, err = self.run_it("inspect", self.at / "config.json")
+        self.assertEqual(code, 3)
+        self.assertIn("hf_quant_config.json", err)
+
     def test_missing_shard(self):
         place, _ = self.write_checkpoint()
         (place / "model-00002-of-00002.safetensors").unlink()

@@ -1,6 +1,7 @@
 // Hy3: experts with a shared one behind a sigmoid router, head norms, a layer for multi-token
 // prediction that shares embedding and head with the trunk.
-// Source: vllm model_executor/models/hy_v3.py, hy_v3_mtp.py; transformers models/hy_v3.
+// Source: vllm model_executor/models/hy_v3.py, hy_v3_mtp.py; transformers models/hy_v3;
+// ggml-org/llama.cpp src/models/hy-v3.cpp.
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
@@ -13,7 +14,7 @@ constexpr MoeNames kNames = {
 
 Result<Model> build(const json::Reader& config) {
   const Fields fields(config);
-  Builder b(fields, fields, {.positions = 262144});
+  Builder b(fields, fields, {.positions = 262144, .gguf = "hy_v3"});
   MoeFeedForward moe;
   moe.experts = fields.experts_or({"num_experts", "num_local_experts"}, 192);
   moe.active = fields.experts_or({"num_experts_per_tok"}, 8);

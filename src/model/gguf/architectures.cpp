@@ -101,6 +101,7 @@ constexpr GgufArchitecture kArchitectures[] = {
     {.name = "grok"},
     {.name = "hunyuan-dense"},
     {.name = "hunyuan-moe"},
+    {.name = "hy_v3", .normalise = Normalise::by_key, .gating = RouterGating::sigmoid},
     {.name = "internlm2"},
     {.name = "jais", .rope = Rope::none},
     {.name = "jais2"},
