@@ -129,13 +129,13 @@ bool take_ending(Asked& asked) {
     return true;
   }
   // "…-Q8_0-GGUF" names the only file there is, "…-i1-GGUF" an importance matrix (mradermacher).
-  if (const size_t dash = bare.rfind('-');
-      asked.format && asked.format->weights == "Q4_K_M" && dash != std::string_view::npos) {
+  const bool of_gguf = asked.format ? asked.format->weights == "Q4_K_M" : !asked.weights.empty();
+  if (const size_t dash = bare.rfind('-'); of_gguf && dash != std::string_view::npos) {
     const std::string_view last = bare.substr(dash + 1);
     const bool matrix = to_lower(last) == "i1";
     const auto type = matrix ? std::optional<std::string>() : gguf_type(last);
     if (matrix) {
-      asked.weights = "i1-" + (asked.weights.empty() ? asked.format->weights : asked.weights);
+      asked.weights = "i1-" + (asked.weights.empty() ? std::string("Q4_K_M") : asked.weights);
     } else if (type && asked.weights.empty()) {
       asked.weights = *type;
     }
