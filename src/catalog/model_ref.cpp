@@ -128,6 +128,22 @@ bool take_ending(Asked& asked) {
     asked.name.resize(asked.name.size() - ending->length);
     return true;
   }
+  // "…-Q8_0-GGUF" names the only file there is, "…-i1-GGUF" an importance matrix (mradermacher).
+  const bool of_gguf = asked.format ? asked.format->weights == "Q4_K_M" : !asked.weights.empty();
+  if (const size_t dash = bare.rfind('-'); of_gguf && dash != std::string_view::npos) {
+    const std::string_view last = bare.substr(dash + 1);
+    const bool matrix = to_lower(last) == "i1";
+    const auto type = matrix ? std::optional<std::string>() : gguf_type(last);
+    if (matrix) {
+      asked.weights = "i1-" + (asked.weights.empty() ? std::string("Q4_K_M") : asked.weights);
+    } else if (type && asked.weights.empty()) {
+      asked.weights = *type;
+    }
+    if (matrix || type) {
+      asked.name.resize(asked.name.size() - last.size() - 1);
+      return true;
+    }
+  }
   if (const size_t length = tuning_ending(bare); length > 0) {
     asked.name.resize(asked.name.size() - length);
     return true;

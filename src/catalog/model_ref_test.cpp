@@ -66,6 +66,10 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
       {"ggml-org/gpt-oss-20b-GGUF", "openai/gpt-oss-20b", "", "MXFP4_MOE"},
       {"bartowski/google_gemma-3-27b-it-GGUF:Q4_K_M", "google/gemma-3-27b-it", "", "Q4_K_M"},
       {"qwen3-8b:q4_k_m", "Qwen/Qwen3-8B", "", "Q4_K_M"},
+      {"mradermacher/Llama-3.3-70B-Instruct-i1-GGUF", "meta-llama/Llama-3.3-70B-Instruct", "",
+       "i1-Q4_K_M"},
+      {"mradermacher/Qwen3-8B-i1-GGUF:Q5_K_M", "Qwen/Qwen3-8B", "", "i1-Q5_K_M"},
+      {"hugging-quants/Llama-3.2-1B-Instruct-Q8_0-GGUF", "meta-llama/Llama-3.2-1B", "", "Q8_0"},
       {"hf.co/unsloth/Qwen3-8B-GGUF:UD-Q4_K_XL", "Qwen/Qwen3-8B", "", "UD-Q4_K_XL"},
       // names of files that are not here
       {"/models/gemma-3-27b-it-Q4_0.gguf", "google/gemma-3-27b-it", "", "Q4_0"},

@@ -239,6 +239,27 @@ Result<ResolvedModel> resolve_weights(const ModelSpec& spec, std::string_view fo
 
 namespace {
 
+// An engine with a library of its own means that library's file by a name without an owner: such a
+// name says nothing of 16 bits. Empty where the request or the model says how it is stored.
+Result<std::string> library_format(const Request& request, Resolved& resolved) {
+  const ModelSpec& spec = request.model;
+  if (!request.weights.empty() || spec.ref.empty() || !spec.config.is_null() ||
+      !spec.header.is_null() || spec.ref.find('/') != std::string::npos) {
+    return std::string();
+  }
+  const auto profile = catalog::find_shared(catalog::Kind::engine, resolved.engine->name());
+  const json::Value* library = profile ? (*profile)->find("library") : nullptr;
+  if (library == nullptr) return std::string();
+  std::string own;
+  Notes unused;
+  TRY_ASSIGN(const auto model, resolve_model(spec, own, unused));
+  if (!own.empty() || !model->quantization_config.is_null()) return std::string();
+  const std::string weights = library->find("weights")->as_string();
+  resolved.notes.assume("ollama_file", "\"" + spec.ref + "\" is taken as the usual file of " +
+                                           library->find("name")->as_string() + ", " + weights);
+  return weights;
+}
+
 // The engine starts what the command names: a repository in another format than the one planned for
 // needs another name there.
 Result<bool> note_repository(const Request& request, Resolved& resolved) {
@@ -278,8 +299,10 @@ Result<Resolved> resolve(const Request& request) {
     changed = request.model;
     changed->changes = std::move(changes);
   }
+  TRY_ASSIGN(const std::string library, library_format(request, resolved));
   TRY_ASSIGN(ResolvedModel model,
-             resolve_weights(changed ? *changed : request.model, request.weights, resolved.notes));
+             resolve_weights(changed ? *changed : request.model,
+                             library.empty() ? request.weights : library, resolved.notes));
   resolved.model = std::move(model.model);
   resolved.weights = std::move(model.weights);
   if (!request.model.header.is_null()) {

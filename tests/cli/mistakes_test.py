@@ -194,6 +194,37 @@ class Answers(unittest.TestCase):
         served = run("plan", "qwen3-0.6b", "--engine", "ollama", "--gpu", "l40s").stdout
         self.assertNotIn("-.gguf", served)
 
+    def test_a_name_of_ollamas_library_is_its_file(self):
+        for name in ("llama3.1", "llama2", "qwen3", "llama-3.1-8b"):
+            plan = json.loads(run("plan", name, "--engine", "ollama", "--gpu", "rtx-4090", "--json").stdout)
+            self.assertIn("ollama_file", [a["id"] for a in plan["assumptions"]], name)
+            self.assertLess(plan["model"]["tensor_bytes"], 6 * 2**30, name)
+        wide = run("plan", "llama3.1", "--engine", "ollama", "--weights", "F16", "--gpu", "rtx-4090").stdout
+        self.assertIn("F16", wide)
+        served = run("plan", "llama-3.1-8b", "--engine", "vllm", "--gpu", "rtx-4090").stdout
+        self.assertIn("bf16", served)
+
+    def test_ollama_is_not_told_flags_of_the_server_inside(self):
+        for version in ("0.12", "0.30"):
+            said = run("plan", "qwen3:8b", "--engine", "ollama", "--engine-version", version, "--gpu", "rtx-4060").stdout
+            self.assertNotIn("--cache-ram", said, version)
+        self.assertIn("LLAMA_ARG_CACHE_RAM", said)
+
+    def test_draft_contexts_are_counted_or_warned_of(self):
+        line = "llama-server -hf unsloth/{} -c 8192 --spec-type draft-mtp".format
+        plan = json.loads(run("plan", "--gpu", "h200-sxm", "--json", "--", *line("GLM-4.5-Air-GGUF:Q4_K_M").split()).stdout)
+        self.assertIn("draft_head_estimated", [w["id"] for w in plan["warnings"]])
+        head = {row["item"]: row["bytes"] for row in plan["ledger"] if "draft head" in row["item"]}
+        # One layer of 8 heads of 128 in 16 bits, keys and values, for every token.
+        self.assertEqual(head["cache of the draft head"], 8192 * 8 * 128 * 2 * 2)
+        self.assertGreater(head["compute buffer of the draft head"], 0)
+        known = json.loads(run("plan", "--gpu", "h200-sxm", "--json", "--", *line("Qwen3.5-35B-A3B-GGUF:Q4_K_M").split()).stdout)
+        self.assertNotIn("draft_head_estimated", [w["id"] for w in known.get("warnings", [])])
+        for more in ("--spec-type draft-mtp -md google/gemma-4-26B-A4B-it-assistant", "--spec-type draft-simple"):
+            lone = "llama-server -hf unsloth/gemma-4-26B-A4B-it-GGUF:Q4_K_M -c 8192 " + more
+            plan = json.loads(run("plan", "--gpu", "h200-sxm", "--json", "--", *lone.split()).stdout)
+            self.assertIn("drafter_unknown", [w["id"] for w in plan["warnings"]], more)
+
     def test_nothing_fits_for_certain_says_where_help_is(self):
         result = run("max", "qwen3-8b", "--gpu", "rtx-3060-12", "--ctx", "8k", "--of", "concurrency")
         self.assertIn("vramwise plan", result.stdout)

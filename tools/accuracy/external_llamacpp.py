@@ -77,6 +77,7 @@ TYPES = {"l011": r"Q4_K_M --tensor-type ssm_out=q8_0 --tensor-type ssm_(alpha|be
                  r" --tensor-type attn_(qkv|gate)=q5_k --tensor-type blk\.0\.ffn_down=q6_k"
                  r" --tensor-type blk\.0\.ffn_(gate|up)=q4_k --tensor-type blk\.1\.ffn_down=q5_k"
                  r" --tensor-type blk\.1\.ffn_(gate|up)=iq4_xs"}
+LAST_WITH_FULL_KEYS = "b5135"
 LOG_OPTIONS = {"n_ctx": "ctx_size", "n_batch": "batch_size", "n_ubatch": "ubatch_size", "n_parallel": "parallel",
                "n_gpu_layers": "n_gpu_layers", "cache_type_k": "cache_type_k", "cache_type_v": "cache_type_v",
                "kv_unified": "kv_unified", "swa_full": "swa_full", "n_cpu_moe": "n_cpu_moe", "spec_type": "spec_type",
@@ -301,6 +302,13 @@ def beyond_buffers(observed):
     return observed["vram_loaded_mib"] - observed["vram_before_mib"] - named
 
 
+def holds_full_keys(row):
+    """A file of a latent model that was converted before llama.cpp kept latent keys: its key width is that of all heads.
+    A plan by name takes such a file of builds before the change alone."""
+    shape = row.get("hparams") or {}
+    return bool(shape.get("n_lora_kv")) and shape.get("n_embd_k_gqa") == shape.get("n_head", 0) * shape.get("n_embd_head_k", 0)
+
+
 def logs(path, causes):
     names = table(os.path.join(os.path.dirname(path), "model_map_llamacpp.tsv"))
     for number, row in lines(path):
@@ -315,6 +323,8 @@ def logs(path, causes):
         engine = {"name": "llama.cpp", "options": log_options(row)}
         if number_of_build:
             engine["version"] = number_of_build
+        if not printed and holds_full_keys(row):
+            engine["version"] = LAST_WITH_FULL_KEYS
         figures = {"memory beyond the buffers"}
         if row.get("quant"):
             figures |= {"KV cache", "recurrent state"}

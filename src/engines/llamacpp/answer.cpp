@@ -152,8 +152,15 @@ class RowWriter {
         Formula{"sum of the tensors on it", {}});
     add(Component::kv_cache, "cache" + of, exactly(b.draft_cache[d]), Basis::exact, kCache,
         Formula{});
-    add(Component::activations, "compute buffer" + of, compute_range(shape, b.draft_compute[d]),
-        graph, kGraph, Formula{});
+    const int64_t compute = b.draft_compute[d];
+    if (!s_.draft && !draft_graph_known(shape)) {
+      add(Component::activations, "compute buffer" + of,
+          {Bytes(compute / 2), Bytes(compute), Bytes(saturating_multiply(compute, 2))},
+          Basis::modelled, kGraph, Formula{});
+    } else {
+      add(Component::activations, "compute buffer" + of, compute_range(shape, compute), graph,
+          kGraph, Formula{});
+    }
     if (d == s_.devices()) {
       add(Component::activations, "output buffer" + of, exactly(b.draft_output), Basis::exact,
           kContext, Formula{});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "engines/llamacpp/graph/families.h"
 
 namespace vramwise::engines::llamacpp {
 namespace {
@@ -10,12 +11,6 @@ namespace {
 constexpr int kPipelineCopies = 4;  // GGML_SCHED_MAX_COPIES
 constexpr int64_t kFloat = 4;
 constexpr size_t kRounds = 2;  // of a pattern of layers: then the allocator repeats itself
-
-bool has_delta(const Shape& shape) {
-  return std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& l) {
-    return l.mixer == MixerKind::delta || l.mixer == MixerKind::kimi_delta;
-  });
-}
 
 // Patterns are not compared: settings with any are never the same.
 bool same_placement(const PlacementSettings& a, const PlacementSettings& b) {
@@ -218,8 +213,8 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
   const int64_t width = shape_.encoder ? shape_.hidden : shape_.vocab;
   b.output = saturating_multiply(saturating_multiply(kFloat, width), b.size.sequences);
 
-  if (request_.draft_head && int64_t(shape_.layers.size()) > shape_.trunk_layers &&
-      has_delta(shape_)) {
+  if (request_.draft_head && request_.placement.draft_head &&
+      int64_t(shape_.layers.size()) > shape_.trunk_layers) {
     ContextSettings draft = context;
     draft.draft_head = true;
     draft.type_k = request_.draft_type_k;
@@ -231,6 +226,10 @@ Budget Budgeter::measure(const ContextSettings& context, const PlacementSettings
     for (size_t i = 0; i < heads.size(); ++i) {
       const size_t device = device_of_cache(i);
       b.draft_cache[device] = saturating_add(b.draft_cache[device], heads[i].total());
+    }
+    if (!draft_graph_known(shape_)) {
+      b.draft_compute[size_t(b.placement.output_device)] = estimated_head_compute(shape_, size);
+      return b;
     }
     input.settings = draft;
     input.size = size;

@@ -40,4 +40,13 @@ ContextSize context_size(const Shape& shape, const ContextSettings& settings, co
   return size;
 }
 
+int64_t estimated_head_compute(const Shape& target, const ContextSize& size) {
+  constexpr int64_t kFloat = 4, kRowsOfHidden = 8;
+  const int64_t rows =
+      saturating_multiply(size.tokens, saturating_multiply(target.hidden, kRowsOfHidden));
+  const int64_t logits = saturating_multiply(target.vocab, size.sequences);
+  const int64_t mask = saturating_multiply(size.tokens, size.cells) / 2;
+  return saturating_multiply(kFloat, saturating_add(saturating_add(rows, logits), mask));
+}
+
 }  // namespace vramwise::engines::llamacpp

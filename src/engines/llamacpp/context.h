@@ -38,4 +38,8 @@ struct ContextSize {
 // Source: llama.cpp src/llama-context.cpp, src/llama-kv-cache*.cpp, common/common.cpp.
 ContextSize context_size(const Shape& shape, const ContextSettings& settings, const Rules& rules);
 
+// Compute buffer of a drafting head of one layer whose graph is not known: scores of that layer
+// and the logits of each slot.
+int64_t estimated_head_compute(const Shape& target, const ContextSize& size);
+
 }  // namespace vramwise::engines::llamacpp

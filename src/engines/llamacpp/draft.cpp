@@ -139,13 +139,8 @@ void Draft::add_estimate(Budget& b, const ContextSettings& context) {
   token_bytes_.assign(b.model.size(), 0);
   const int64_t cells = saturating_multiply(b.size.cells, b.size.streams);
   if (cells > 0) token_bytes_[at] = cache / cells;
-  // Scores of one layer and the logits of each slot.
-  constexpr int64_t kFloat = 4, kRowsOfHidden = 8;
-  const int64_t rows = saturating_multiply(b.size.tokens, target_.hidden * kRowsOfHidden);
-  const int64_t logits = saturating_multiply(target_.vocab, b.size.sequences);
-  const int64_t mask = saturating_multiply(b.size.tokens, b.size.cells) / 2;
-  b.draft_compute[at] = saturating_add(
-      b.draft_compute[at], saturating_multiply(kFloat, saturating_add(rows + logits, mask)));
+  b.draft_compute[at] =
+      saturating_add(b.draft_compute[at], estimated_head_compute(target_, b.size));
 }
 
 }  // namespace vramwise::engines::llamacpp

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "engines/llamacpp/graph/families.h"
 #include "engines/llamacpp/request.h"
 #include "weights/file_layout.h"
 
@@ -34,12 +35,18 @@ bool holds_mtp(const weights::GgufModel& gguf) {
 }
 
 // Drafting with the model's own head needs a file that was converted with it.
-void note_draft_head(const Question& q, const weights::GgufModel& gguf, Notes& notes) {
+void note_draft_head(const Question& q, const weights::GgufModel& gguf, const Shape& shape,
+                     Notes& notes) {
   if (!holds_mtp(gguf)) {
     notes.warn("draft_head_missing",
                "--spec-type draft-mtp drafts with multi-token-prediction layers, and the file "
                "holds none: nothing is counted for them.");
     return;
+  }
+  if (!draft_graph_known(shape)) {
+    notes.warn("draft_head_estimated",
+               "the compute buffer of the model's own draft head is estimated: how llama.cpp "
+               "builds it for this architecture is not known here, nor that it does");
   }
   if (q.weights->from_files) return;
   Bytes bytes;
@@ -115,7 +122,7 @@ Result<std::shared_ptr<const ModelFile>> model_file_of(const Question& q, const 
     for (LayerShape& l : file->shape.layers) l.cache_of = -1;
   }
   note_latent_layout(q, *file, file->notes);
-  if (own_head(q)) note_draft_head(q, file->gguf, file->notes);
+  if (own_head(q)) note_draft_head(q, file->gguf, file->shape, file->notes);
   if (memo != nullptr) memo->file = file;
   return std::shared_ptr<const ModelFile>(std::move(file));
 }

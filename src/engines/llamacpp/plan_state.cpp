@@ -87,7 +87,7 @@ void answer_fit(const Question& q, PlanState& s) {
   question.margin = r.fit_margin;
   // What the draft model and the projector take is added to the margin first.
   Budget beside = s.budget;
-  for (size_t d = 0; d < s.devices(); ++d) {
+  for (size_t d = 0; d < s.devices() && s.rules.fit_counts_projector; ++d) {
     const Extras::Part& part = s.extras.parts[d];
     question.margin[d] += part.projector.likely + part.projector_compute.likely;
   }

@@ -293,8 +293,8 @@ Result<bool> read_drafting(const Question& q, Request& r) {
     r.draft_head = contains(types, "draft-mtp");
     r.placement.draft_head = drafts_with_own_head(options) && !q.draft.given();
     r.head_kind = head_kind(types, drafter);
-    r.draft_model =
-        q.draft.given() || r.head_kind != HeadKind::none || (!drafter.empty() && !r.draft_head);
+    r.draft_model = q.draft.given() || r.head_kind != HeadKind::none || !drafter.empty() ||
+                    contains(types, "draft-simple");
     constexpr int64_t kDefaultDraft = 3;  // common/common.h, speculative n_max
     r.draft_tokens = tokens ? *tokens : old_tokens ? *old_tokens : kDefaultDraft;
   }

@@ -45,6 +45,7 @@ Result<Rules> rules_for(const json::Value& profile, int build) {
   rules.flash_auto = since("flash_auto");
   rules.auto_slots = since("auto_slots");
   rules.fits_by_default = since("fits_by_default");
+  rules.fit_counts_projector = since("fit_counts_projector");
   rules.all_layers_by_default = since("all_layers_by_default");
   const json::Value* contexts = profile.find("default_ctx");
   if (contexts == nullptr || !contexts->is_array()) complete = false;

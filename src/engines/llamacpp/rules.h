@@ -33,6 +33,7 @@ struct Rules {
   bool flash_auto = true;             // before: off
   bool auto_slots = true;             // the server: four slots that share cells
   bool fits_by_default = true;        // --fit
+  bool fit_counts_projector = true;   // --fit leaves room for it; before: it came on top
   bool all_layers_by_default = true;  // -ngl; before: none, except on Metal
   int64_t default_ctx = 0;            // 0 = the trained context
   // placement

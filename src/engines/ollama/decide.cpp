@@ -239,6 +239,11 @@ Question child_question(const Question& q, const Decided& d) {
   Question child = q;
   child.hardware = &d.hardware;
   child.settings.options = d.child;
+  // What llama-server saves on the host, Ollama's own runners do not.
+  if (!d.release.child_server) {
+    child.settings.options.set("cache_ram", json::Value(0));
+    child.settings.options.set("ctx_checkpoints", json::Value(0));
+  }
   child.settings.env.clear();
   child.settings.version = Version();
   child.settings.version.build = int(d.release.llama_cpp_build);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -122,6 +124,26 @@ void add_own_lines(const Question& q, const Decided& d, Assessment& a) {
   a.log.insert(a.log.begin(), lines.begin(), lines.end());
 }
 
+// What the server inside says of its own flags, in the words of who starts it: flags do not reach
+// it, its environment does.
+// Source: ollama/ollama llm/llama_server.go (the child inherits the environment).
+void say_for_ollama(Notes& notes) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {" (--cache-ram)", " (LLAMA_ARG_CACHE_RAM in Ollama's environment)"},
+      {" (--ctx-checkpoints)", " (LLAMA_ARG_CTX_CHECKPOINTS there)"},
+      {"--cache-ram", "LLAMA_ARG_CACHE_RAM"},
+      {"--ctx-checkpoints", "LLAMA_ARG_CTX_CHECKPOINTS"}};
+  for (std::vector<Note>* list : {&notes.assumptions, &notes.warnings}) {
+    for (Note& note : *list) {
+      if (!starts_with(note.id, "host_growth")) continue;
+      for (const auto& [flag, word] : kWords) {
+        const size_t at = note.text.find(flag);
+        if (at != std::string::npos) note.text.replace(at, flag.size(), word);
+      }
+    }
+  }
+}
+
 Result<Assessment> assess_question(const Question& q) {
   TRY_ASSIGN(const Engine* server, find_engine("llama.cpp"));
   TRY_ASSIGN(const Decided d, decide(q));
@@ -129,6 +151,7 @@ Result<Assessment> assess_question(const Question& q) {
   TRY_ASSIGN(Assessment a, server->assess(child));
   // A placement by patterns of tensors is nothing that Ollama passes on.
   if (a.fit) a.fit->better.reset();
+  say_for_ollama(a.notes);
 
   if (a.fit && !d.hardware.devices.empty() && !d.child.has("n_gpu_layers")) {
     const int64_t all = q.weights->is_gguf() ? q.weights->gguf->block_count + 1

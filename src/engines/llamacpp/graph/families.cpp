@@ -107,6 +107,12 @@ const Family& family_of(std::string_view architecture) {
   return found->family;
 }
 
+bool draft_graph_known(const Shape& shape) {
+  return std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& l) {
+    return l.mixer == MixerKind::delta || l.mixer == MixerKind::kimi_delta;
+  });
+}
+
 void build_graph(Graph& graph, const GraphInput& input) {
   graph.clear();
   Blocks blocks(graph, input);

@@ -32,6 +32,9 @@ struct Family {
 // Never fails: an architecture without an entry is built as a plain decoder.
 const Family& family_of(std::string_view architecture);
 
+// Whether the context of a model's own draft head is built op by op (Qwen3-Next, Qwen3.5).
+bool draft_graph_known(const Shape& shape);
+
 void build_decoder(Blocks& b);  // llama and all that differ in their layers only
 void build_latent(Blocks& b);   // deepseek2, deepseek32, glm-dsa
 void build_gemma3n(Blocks& b);
