@@ -61,7 +61,11 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output&
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   std::string message = error.what();
-  // The library lists leftovers in an order of its own; the first unknown flag is what is wrong.
+  // The library lists leftovers in an order of its own; the first unknown flag is what is wrong,
+  // and where no command was known, the first word.
+  if (const auto left = app.remaining(true); chosen.empty() && !left.empty()) {
+    message = "unknown command '" + left.front() + "'";
+  }
   for (const std::string& token : app.remaining(true)) {
     if (!starts_with(token, "-")) continue;
     message = "unknown option '" + token + "'";

@@ -37,6 +37,14 @@ Result<void> note_version(const Version& version, std::string_view engine, Notes
   const json::Value* named = entry->find("name");
   const std::string name(named != nullptr && named->is_string() ? named->as_string()
                                                                 : std::string(engine));
+  if (newest.given && newest.build == 0 && version.build != 0) {
+    // Its parts are all zero: it would be planned as the oldest line there is.
+    return fail(Error(ErrorCode::invalid_input,
+                      "'" + version.text + "' is a build of llama.cpp, not a release of " + name)
+                    .at("engine.version")
+                    .hint("write it as " + name + " prints it: " + newest.text +
+                          "; without one the newest that is known here is taken"));
+  }
   // llama.cpp is versioned by builds; what else it may be called is its own business.
   if (newest.given && (newest.build != 0) != (version.build != 0)) return {};
   const std::string asked = name + " " + version.text;

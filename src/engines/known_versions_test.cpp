@@ -19,6 +19,17 @@ std::string noted(std::string_view engine, std::string_view version) {
   return ids;
 }
 
+TEST(KnownVersions, BuildsOfLlamaCppAreNoReleasesOfOthers) {
+  const auto build = Version::parse("b9200");
+  ASSERT_TRUE(build.has_value());
+  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
+    Notes notes;
+    const auto refused = note_version(*build, engine, notes);
+    ASSERT_FALSE(refused.has_value()) << engine;
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_input);
+  }
+}
+
 TEST(KnownVersions, OutsideIsWarnedOfInsideIsNoted) {
   EXPECT_EQ(noted("vllm", ""), "");
   EXPECT_EQ(noted("vllm", "0.31.2rc1"), "");

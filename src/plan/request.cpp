@@ -144,6 +144,11 @@ Result<HardwareSpec> read_hardware(const json::Reader& root, Notes& notes) {
   }
   TRY_ASSIGN(const int64_t count, hardware->integer_or({"count"}, 1, 0, kMaxDevices));
   TRY_ASSIGN(const auto gpu, hardware->optional_string({"gpu"}));
+  if (gpu && count == 0 && to_lower(*gpu) != "none") {
+    return fail(Error(ErrorCode::invalid_input, "none of " + *gpu + " is asked for")
+                    .at("hardware.count")
+                    .hint("--count 1 or more; without cards: --gpu none"));
+  }
   if ((gpu && to_lower(*gpu) == "none") || count == 0) {
     spec.cpu_only = true;
     return spec;

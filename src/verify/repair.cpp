@@ -213,6 +213,15 @@ Lever on_other_cards(const plan::Cards& cards) {
   return lever;
 }
 
+// What was measured on the start's own cards is not known of others; where these are the same, it
+// died on them.
+bool same_cards(const plan::Cards& cards, const plan::Resolved& start) {
+  const auto& own = start.hardware.devices;
+  return size_t(cards.count) <= own.size() &&
+         std::all_of(own.begin(), own.end(),
+                     [&](const Device& device) { return device.gpu.id == cards.gpu; });
+}
+
 ChangeKind kind_of(const Lever& lever) {
   if (lever.set.find("hardware") != nullptr) return ChangeKind::cards;
   return lever.set.find("weights") != nullptr ? ChangeKind::weights : ChangeKind::options;
@@ -307,7 +316,9 @@ Repair repair(const Log& log, const PostMortem& mortem, const plan::Resolved& st
   for (Lever& lever : without_neighbours(was)) {
     add(ChangeKind::neighbours, std::move(lever));
   }
-  if (died->smallest) add(ChangeKind::cards, on_other_cards(*died->smallest));
+  if (died->smallest && !same_cards(*died->smallest, was)) {
+    add(ChangeKind::cards, on_other_cards(*died->smallest));
+  }
   sort_stable(out.changes, [](const auto& a, const auto& b) { return a.kind < b.kind; });
   if (out.changes.empty()) {
     out.none_because = "no option, format of the weights or usual card that was tried is enough";

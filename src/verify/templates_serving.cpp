@@ -62,8 +62,8 @@ constexpr std::array kSglang = {
     Template{"Not enough memory. Please try to increase --mem-fraction-static", kFailure, P::sizing,
              "fraction_too_low"},
     Template{"Loaded weights leave no GPU memory for the KV cache under "
-             "--mem-fraction-static={fraction:x}. Raise --mem-fraction-static above "
-             "{fraction_needed:x} \\(minimum viable = 1 - available/pre = {fraction_least:x}\\)",
+             "--mem-fraction-static={fraction:x}.( Raise --mem-fraction-static above "
+             "{fraction_needed:x} \\(minimum viable = 1 - available/pre = {fraction_least:x}\\))?",
              kFailure, P::sizing, "fraction_too_low", "", "", true},
     Template{"Capture CUDA graph failed", kFailure, P::capture, "out_of_memory", "", "", true},
     Template{"Capture cuda graph failed", kFailure, P::capture, "out_of_memory", "", "", true},

@@ -47,6 +47,23 @@ class UncountedEncoder(unittest.TestCase):
         self.assertFalse(warned("qwen3-8b"))
 
 
+class Words(unittest.TestCase):
+    def test_an_unknown_command_is_named(self):
+        result = run("plann", "qwen3-8b")
+        self.assertEqual(result.returncode, 2)
+        self.assertTrue(result.stderr.startswith("error: unknown command 'plann'\n"), result.stderr)
+
+    def test_no_card_at_all_is_no_plan_for_the_processor(self):
+        result = run("plan", "qwen3-8b", "--gpu", "l4", "-n", "0")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("--gpu none", result.stderr)
+
+    def test_a_build_of_llama_cpp_is_no_release_of_vllm(self):
+        result = run("plan", "qwen3-8b", "--gpu", "l4", "--ctx", "4k", "--engine-version", "b9200")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("a build of llama.cpp", result.stderr)
+
+
 class Help(unittest.TestCase):
     def test_help_is_as_wide_as_the_terminal_and_80_columns_in_a_pipe(self):
         commands = [line.split()[0] for line in run("--help").stdout.split("Subcommands:")[1].split("\n\n")[0].splitlines()

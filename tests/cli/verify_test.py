@@ -192,6 +192,17 @@ class PostMortem(unittest.TestCase):
         self.assertEqual(failure["changes"][0]["outcome"], "fits")
         self.assertNotIn("another GPU", failure["changes"][0].get("option", ""))
 
+    def test_the_fraction_is_raised_as_far_as_the_weights_need_and_no_card_is_its_own_remedy(self):
+        # SemiAnalysisAI/InferenceX#2128: the weights need 0.9113 of the card, 0.9 would die the same death.
+        log = ("[2026-07-09 10:00:00 TP0] Load weight end. quant=fp8, fmt=e4m3, avail mem=12.25 GB, mem usage=125.65 GB.\n"
+               "ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.88.\n")
+        found = PLANNER.ask([{"ask": "verify", "log": log, "model": {"ref": "deepseek-ai/DeepSeek-V4-Pro"},
+                              "engine": {"name": "sglang", "options": {"tp_size": 8, "mem_fraction_static": 0.88}},
+                              "hardware": {"gpu": "h200-sxm", "count": 8}}])[0]
+        changes = found["verify"]["failure"]["changes"]
+        self.assertIn("--mem-fraction-static 0.93", changes[0]["option"])
+        self.assertNotIn("h200-sxm", [c["set"].get("hardware", {}).get("gpu") for c in changes])
+
 
 class RebuiltLogs(unittest.TestCase):
     """tests/data/logs/printed.jsonl: what runs printed, written anew in the wording of their release."""

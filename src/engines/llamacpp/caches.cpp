@@ -70,9 +70,11 @@ int64_t cell_bytes(const Shape& shape, const LayerShape& l, const ContextSetting
   return bytes;
 }
 
-bool owns_cache(const Shape& shape, size_t layer) {
+// Source: llama.cpp src/llama-model.cpp and src/models/glm4-moe.cpp: n_layer_kv_from_start left the
+// layers of the head out until ggml-org/llama.cpp#24060.
+bool owns_cache(const Shape& shape, const ContextSettings& settings, size_t layer) {
   if (shape.layers[layer].cache_of != int32_t(layer)) return false;
-  return int64_t(layer) < shape.trunk_layers || shape.mtp_caches;
+  return int64_t(layer) < shape.trunk_layers || (shape.mtp_caches && settings.mtp_caches);
 }
 
 }  // namespace
@@ -85,7 +87,7 @@ std::vector<LayerCache> layer_caches(const Shape& shape, const ContextSettings& 
     const LayerShape& l = shape.layers[i];
     const bool draft_layer = int64_t(i) >= shape.trunk_layers;
     if (settings.draft_head && !draft_layer) continue;
-    if (owns_cache(shape, i) || (settings.draft_head && l.cache_of == int32_t(i))) {
+    if (owns_cache(shape, settings, i) || (settings.draft_head && l.cache_of == int32_t(i))) {
       const int64_t cells = times(size.streams, l.sliding ? size.sliding_cells : size.cells);
       (l.sliding ? caches[i].sliding : caches[i].full) =
           times(cells, cell_bytes(shape, l, settings));
@@ -108,7 +110,8 @@ int64_t bytes_per_token(const Shape& shape, const ContextSettings& settings,
   for (size_t i = 0; i < shape.layers.size(); ++i) {
     const LayerShape& l = shape.layers[i];
     if (layer_device[i] != device) continue;
-    if (owns_cache(shape, i) && !l.sliding) bytes = plus(bytes, cell_bytes(shape, l, settings));
+    if (owns_cache(shape, settings, i) && !l.sliding)
+      bytes = plus(bytes, cell_bytes(shape, l, settings));
     if (l.compressed_by > 0) {
       bytes = plus(bytes, compressed_cell_bytes(shape, l, settings) / l.compressed_by);
     }

@@ -21,6 +21,7 @@ struct ContextSettings {
   weights::GgmlType type_v = weights::GgmlType::F16;
   int64_t output_rows = 0;  // logit rows reserved; 0 = every token of a batch
   int64_t rollback = 0;     // recurrent snapshots kept for speculative decoding (n_rs_seq)
+  bool mtp_caches = true;   // of MTP layers beside the trunk's, where the family has them
   bool draft_head = false;  // the context of the MTP layer instead of the trunk
 };
 

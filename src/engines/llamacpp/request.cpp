@@ -383,6 +383,8 @@ Result<Request> read_request(const Question& q, const Shape& shape, const Rules&
   TRY_ASSIGN(const auto load, options.string("load_mode"));
   r.placement.mmap = mmap.value_or(true) && (!load || contains(*load, "mmap") || *load == "auto");
 
+  r.context.mtp_caches = rules.drafting_layers_cached;
+
   // Logit rows: the server asks for one a slot and draft token, other tools for all.
   TRY_ASSIGN(const auto rows, options.integer("n_outputs_max", 0, kMostBatch));
   TRY_ASSIGN(const auto embedding, options.boolean("embedding"));

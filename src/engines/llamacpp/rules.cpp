@@ -34,6 +34,7 @@ Result<Rules> rules_for(const json::Value& profile, int build) {
   rules.encoders_cache_nothing = since("encoders_cache_nothing");
   rules.delta_one_token = since("delta_one_token");
   rules.delta_many_tokens = since("delta_many_tokens");
+  rules.drafting_layers_cached = since("drafting_layers_cached");
   rules.rows_follow_tool = since("rows_follow_tool");
   rules.output_layer_first = since("output_layer_first");
   rules.row_split_refused = since("row_split_refused");

@@ -26,6 +26,7 @@ struct Rules {
   bool latent_keys = true;  // files of latent attention keep kv_b in two halves
   // contexts
   bool encoders_cache_nothing = true;  // before: caches that an encoder never reads
+  bool drafting_layers_cached = true;  // MTP layers that only lie in the file have caches
   bool rows_follow_tool = true;        // the server reserves one logit row a sequence
   int cell_padding_flash = 256;        // cells of a stream are a multiple of this
   int cell_padding_plain = 256;

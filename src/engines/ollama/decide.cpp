@@ -196,7 +196,7 @@ Result<Decided> decide(const Question& q) {
   }
   if (q.detail == Detail::full) {
     TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
-    TRY(note_version(asked, "ollama", d.notes));
+    if (asked.build == 0) TRY(note_version(asked, "ollama", d.notes));
   }
   TRY(settle_context(q, d));
   const std::string flash = server_text(q.settings, "flash_attention", "OLLAMA_FLASH_ATTENTION");

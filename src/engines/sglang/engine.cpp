@@ -350,6 +350,22 @@ Result<Assessment> assess_sglang(const Question& q) {
   return a;
 }
 
+// The next usual fraction that leaves something for the cache, else the largest; 0: none is larger.
+double larger_fraction(const Assessment& a, double now) {
+  double free_before = 0, budget = 0;
+  for (const Requirement& r : a.requirements) {
+    if (r.phase == "load") free_before = double(r.available.likely.count());
+    if (r.phase == "sizing") budget = double((r.available.likely - r.needed.likely).count());
+  }
+  double larger = 0;
+  for (const double f : {0.85, 0.9, 0.93, 0.95}) {
+    if (f <= now + 0.01) continue;
+    larger = f;
+    if (budget + (f - now) * free_before > 0) break;
+  }
+  return larger;
+}
+
 std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   std::vector<LeverCandidate> out;
   Notes notes;
@@ -366,14 +382,11 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   if (auto raised = raised_limits(a, kLimits)) out.push_back(std::move(*raised));
   const json::Value* fraction = a.effective.find("mem_fraction_static");
   const double now = fraction == nullptr ? 0 : fraction->as_double();
-  for (const double f : {0.85, 0.9, 0.93}) {
-    if (f > now + 0.01) {
-      add("mem_fraction_static", 10,
-          "give weights and cache " + format_fixed(f * 100, 0) + " % of the free memory",
-          "--mem-fraction-static " + format_number(f), "less room for activations and graphs",
-          "mem_fraction_static", json::Value(f));
-      break;
-    }
+  if (const double f = larger_fraction(a, now); f > 0) {
+    add("mem_fraction_static", 10,
+        "give weights and cache " + format_fixed(f * 100, 0) + " % of the free memory",
+        "--mem-fraction-static " + format_number(f), "less room for activations and graphs",
+        "mem_fraction_static", json::Value(f));
   }
   if (s->window_ratio > 0.2 && a.effective.has("swa_full_tokens_ratio")) {
     add("swa_full_tokens_ratio", 15, "keep a smaller pool for the sliding windows",
