@@ -20,6 +20,8 @@ target_link_options(
   LINKER:-z,stack-size=1048576
   LINKER:--stack-first
   LINKER:--gc-sections
+  # What `./dev wasm --sizes` reads.
+  LINKER:--Map=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/vramwise.map
   LINKER:--strip-all)
 
 enable_testing()

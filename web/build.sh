@@ -22,5 +22,5 @@ VRAMWISE_ENTRY=questions npx --no-install vite build
 if [[ ! -f $parts/index.json || -n $(find "$root/catalog" "$wasm" "$web/scripts/index_data.mjs" "$web/src/state" -newer "$parts/index.json" -print -quit) ]]; then
   node --no-warnings "$web/scripts/index_data.mjs" "$wasm" "$parts/questions.js" "$parts/index.json"
 fi
-for entry in worker unpack main; do VRAMWISE_ENTRY=$entry npx --no-install vite build; done
+for entry in worker unpack main streams; do VRAMWISE_ENTRY=$entry npx --no-install vite build; done
 node scripts/pack.mjs "$parts" "$wasm" "$(tr -d '\n' <"$root/VERSION")" "$out/vramwise.html"

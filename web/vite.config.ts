@@ -1,9 +1,11 @@
 // Bundles without chunks: the page, its worker, what unpacks the core for both (scripts/pack.mjs puts them into one
-// HTML file), and the first questions, which the build asks the core (scripts/index_data.mjs).
+// HTML file), and for the build the first questions, which it asks the core (scripts/index_data.mjs), and how the core
+// is taken apart (scripts/pack.mjs).
 import { defineConfig } from 'vite';
 
 const sources: Record<string, string> = {
   main: 'src/main.tsx', worker: 'src/core/worker.ts', unpack: 'src/core/unpack.ts', questions: 'src/state/questions.ts',
+  streams: 'src/core/streams.ts',
 };
 const entry = process.env.VRAMWISE_ENTRY ?? 'main';
 
@@ -20,7 +22,7 @@ export default defineConfig({
     reportCompressedSize: false,
     lib: {
       entry: sources[entry]!,
-      formats: [entry === 'questions' ? 'es' : 'iife'],
+      formats: [entry === 'questions' || entry === 'streams' ? 'es' : 'iife'],
       name: entry === 'unpack' ? 'vramwiseUnpack' : 'vramwise',
       fileName: () => `${entry}.js`,
       cssFileName: entry,

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { spawnSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
 
@@ -14,9 +14,10 @@ const web = fileURLToPath(new URL('..', import.meta.url));
 // Gzipped bytes; a test holds the page to them (web/tests/08_performance.test.mjs).
 const budgets = JSON.parse(readFileSync(join(web, 'budgets.json'), 'utf8'));
 const text = (name) => readFileSync(join(parts, name), 'utf8').trim();
-// Python's own library packs .xz on every machine that can build the module; tuned for WebAssembly: bytes, no alignment.
+// Python's own library packs .xz on every machine that can build the module; tuned for the core's streams: bytes without
+// alignment, where only the upper bits of the byte before tell something of the next.
 const XZ = `import lzma, sys
-tuned = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273, "dict_size": 1 << 22}]
+tuned = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 2, "lp": 0, "pb": 0, "nice_len": 273, "dict_size": 1 << 22}]
 sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read(), lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=tuned))`;
 function packed(bytes) {
   const run = spawnSync('python3', ['-c', XZ], { input: bytes, maxBuffer: 2 ** 28 });
@@ -35,7 +36,11 @@ const worker = script('worker.js');
 const unpack = script('unpack.js');
 // JSON allows the escape, and then nothing in it ends its element or starts a comment.
 const index = text('index.json').replaceAll('<', '\\u003c');
-const corePacked = packed(readFileSync(wasm));
+const { split, join: joined } = await import(pathToFileURL(join(parts, 'streams.js')).href);
+const core = readFileSync(wasm);
+const streams = split(core);
+if (!core.equals(joined(streams))) throw new Error(`${wasm} does not come back from its streams (web/src/core/streams.ts)`);
+const corePacked = packed(streams);
 
 const hash = (source) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 const csp = [
