@@ -84,14 +84,18 @@ TEST(DeviceSupport, AsTheServersSay) {
   }
 }
 
-// An MLX checkpoint, with the key that its configs had first: no server of these reads it.
+// An MLX checkpoint, with the key that its configs had first: no server of these reads it but
+// vLLM's plugin for Apple's GPUs.
 TEST(DeviceSupport, MlxCheckpointsAreRefused) {
-  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
-    const std::string answer = api::handle(
+  const auto answer_of = [](std::string_view engine, std::string_view gpu) {
+    return api::handle(
         R"({"ask":"plan","levers":false,"model":{"config":{"model_type":"llama","hidden_size":1024,)"
         R"("intermediate_size":4096,"num_attention_heads":8,"num_hidden_layers":4,)"
         R"("vocab_size":32000,"quantization":{"group_size":64,"bits":4}}},"engine":{"name":")" +
-        std::string(engine) + R"("},"hardware":{"gpu":"h100-sxm"}})");
+        std::string(engine) + R"("},"hardware":{"gpu":")" + std::string(gpu) + R"("}})");
+  };
+  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
+    const std::string answer = answer_of(engine, "h100-sxm");
     const auto parsed = json::parse(answer, "answer");
     ASSERT_TRUE(parsed.has_value());
     const json::Value* outcome = parsed->find("outcome");
@@ -99,6 +103,9 @@ TEST(DeviceSupport, MlxCheckpointsAreRefused) {
     EXPECT_EQ(outcome->as_string(), "refuses_to_start") << engine;
     EXPECT_NE(answer.find("quantised for MLX"), std::string::npos) << engine;
   }
+  const std::string apple = answer_of("vllm", "apple-m4-max-64");
+  EXPECT_NE(apple.find("\"outcome\":"), std::string::npos) << apple;
+  EXPECT_EQ(apple.find("refuses_to_start"), std::string::npos) << apple;
 }
 
 // 32 heads over 5 ranks: refused by the releases (vllm config/model.py), undecided in a build of

@@ -81,12 +81,18 @@ Result<DeviceSupport> device_support(std::string_view engine, const Question& qu
   if (online != nullptr) schemes.push_back(*online);
   const json::Value* named = facts.profile().find("name");
   const std::string name = named == nullptr ? std::string(engine) : named->as_string();
-  // Neither has a method of that name nor tensors for the scales and biases beside each matrix.
-  // Source: vllm config/model.py (_verify_quantization), sglang configs/model_config.py.
+  // None has a method of that name nor tensors for the scales and biases beside each matrix; vLLM's
+  // plugin for Apple's GPUs computes with MLX itself. Source: vllm config/model.py
+  // (_verify_quantization) and docs/getting_started/installation/gpu.apple.inc.md, sglang
+  // configs/model_config.py.
+  const auto& devices = question.hardware->devices;
+  const bool plugin =
+      engine == "vllm" && std::all_of(devices.begin(), devices.end(),
+                                      [](const auto& d) { return d.gpu.vendor == "apple"; });
   const bool mlx = std::any_of(schemes.begin(), schemes.end(), [](const weights::Scheme& s) {
     return s.kind == SchemeKind::mlx_affine;
   });
-  if (mlx) {
+  if (mlx && !plugin) {
     out.refusals.push_back({"weights", "Unknown quantization method: .",
                             "the checkpoint is quantised for MLX, which " + name +
                                 " does not read; give a weight format to plan another one"});

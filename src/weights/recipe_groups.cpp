@@ -181,9 +181,10 @@ Result<Plan> plan_mlx(const json::Reader& config, const Scheme& plain) {
     }
   }
   plan.groups.push_back(std::move(all));
-  plan.notes.warn("mlx_checkpoint",
-                  "The checkpoint is quantised for MLX; vLLM, SGLang and TensorRT-LLM do not load "
-                  "it. Give a weight format to plan another checkpoint of this model.");
+  plan.notes.warn(
+      "mlx_checkpoint",
+      "The checkpoint is quantised for MLX, which runs on Apple's GPUs only (vLLM by its "
+      "plugin vllm-metal). Give a weight format to plan another checkpoint.");
   return plan;
 }
 
