@@ -1,6 +1,8 @@
 #include "plan/choices.h"
 
 #include <algorithm>
+#include <memory>
+#include <set>
 
 #include "base/sort.h"
 #include "base/text.h"
@@ -123,34 +125,71 @@ Result<GpuSearch> find_gpus(const Resolved& resolved, const GpuSearchOptions& op
   return search;
 }
 
+namespace {
+
+struct Candidate {
+  std::string id;
+  std::shared_ptr<const model::Model> model;
+};
+
+// The models of the catalog, without the quantised variants of others: the formats of their base
+// cover them. Those whose base is not there (gpt-oss, DeepSeek-V3) count by themselves.
+std::vector<Candidate> models_of_catalog() {
+  std::vector<Candidate> plain, quantised;
+  std::set<std::pair<std::string, int64_t>> bases;
+  for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+    ModelSpec spec;
+    spec.ref = std::string(id);
+    std::string format;
+    Notes notes;
+    auto model = resolve_model(spec, format, notes);
+    if (!model || !format.empty()) continue;
+    Candidate candidate{std::string(id), std::move(*model)};
+    if (!candidate.model->quantization_config.is_null()) {
+      quantised.push_back(std::move(candidate));
+      continue;
+    }
+    bases.emplace(candidate.model->architecture, parameter_count(*candidate.model));
+    plain.push_back(std::move(candidate));
+  }
+  for (Candidate& candidate : quantised) {
+    const auto key = std::pair(candidate.model->architecture, parameter_count(*candidate.model));
+    if (bases.count(key) == 0) plain.push_back(std::move(candidate));
+  }
+  return plain;
+}
+
+}  // namespace
+
 Result<std::vector<ModelChoice>> find_models(const Request& request) {
   TRY_ASSIGN(const engines::Engine* engine, engines::find_engine(request.engine));
   TRY_ASSIGN(const engines::Hardware hardware, resolve_hardware(request.hardware));
   std::vector<ModelChoice> choices;
-  for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
+  const std::vector<Candidate> candidates = models_of_catalog();
+  for (const Candidate& listed : candidates) {
     Resolved resolved;
     resolved.engine = engine;
     resolved.hardware = hardware;
     resolved.settings = request.settings;
     resolved.workload = request.workload;
-    ModelSpec spec;
-    spec.ref = std::string(id);
-    std::string format;
-    auto model = resolve_model(spec, format, resolved.notes);
-    if (!model) continue;
-    // Quantised variants are covered by the formats of their base.
-    if (!format.empty() || !(*model)->quantization_config.is_null()) continue;
-    resolved.model = std::move(*model);
+    resolved.model = listed.model;
     // A workload longer than the model reads is not a question for it.
     if (resolved.model->max_positions > 0 &&
         request.workload.sequence_tokens.count() > resolved.model->max_positions) {
       continue;
     }
     std::optional<ModelChoice> best;
-    for (const std::string_view candidate : engine->weight_formats()) {
-      if (!request.weights.empty() && candidate != request.weights) continue;
+    // A repository that is published quantised is loaded as it is; only a GGUF is made of it.
+    std::vector<std::string_view> formats = engine->weight_formats();
+    if (!resolved.model->quantization_config.is_null()) {
+      const auto first = weights::choose_weights(*resolved.model, formats.front());
+      if (first && !first->is_gguf()) formats = {""};
+    }
+    for (const std::string_view candidate : formats) {
       auto weights = weights::choose_weights(*resolved.model, candidate);
       if (!weights) continue;
+      const std::string format = weights->format;
+      if (!request.weights.empty() && format != request.weights) continue;
       Resolved sized = resolved;
       sized.set_weights(std::move(*weights));
       auto plan = make_plan(std::move(sized), Levers::skip);
@@ -160,8 +199,8 @@ Result<std::vector<ModelChoice>> find_models(const Request& request) {
       if (!fits && (best || plan->assessment.users == 0)) continue;
       ModelChoice choice;
       choice.outcome = plan->verdict.outcome;
-      choice.model = std::string(id);
-      choice.format = std::string(candidate);
+      choice.model = listed.id;
+      choice.format = format;
       choice.parameters = parameter_count(*resolved.model);
       choice.active_parameters = active_parameter_count(*resolved.model);
       choice.users = plan->assessment.users;

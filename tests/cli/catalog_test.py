@@ -123,6 +123,15 @@ class Models(unittest.TestCase):
         text = run("plan", "llama-3.1-8b", "--gpu", "rtx-4090,rtx-4090,rtx-3060-12", "--width", "200").stdout
         self.assertRegex(text, r"2 x rtx-4090 of [\d.]+ GiB \+ 1 x rtx-3060-12 of")
 
+    def test_models_published_quantised_stand_in_their_own_format(self):
+        choices = json.loads(run("models", "--gpu", "rtx-3090", "--ctx", "8k", "--json").stdout)["models"]["choices"]
+        formats = {c["model"]: c["weights"] for c in choices}
+        self.assertEqual((formats["openai/gpt-oss-20b"], formats["mistralai/Ministral-3-8B-Instruct-2512"]), ("mxfp4", "fp8"))
+        # A variant of a model that is there itself does not come twice.
+        self.assertNotIn("Qwen/Qwen3-8B-FP8", formats)
+        gguf = json.loads(run("models", "--gpu", "rtx-3090", "--ctx", "8k", "--engine", "llama.cpp", "--json").stdout)["models"]["choices"]
+        self.assertNotIn({c["model"]: c["weights"] for c in gguf}.get("mistralai/Ministral-3-8B-Instruct-2512"), (None, "fp8"))
+
     def test_what_is_inside_the_bars_comes_after_what_fits(self):
         result = run("models", "--gpu", "rtx-4060-ti-16", "--ctx", "4k", "--json")
         outcomes = [c["outcome"] for c in json.loads(result.stdout)["models"]["choices"]]
