@@ -81,14 +81,15 @@ Result<DeviceSupport> device_support(std::string_view engine, const Question& qu
   if (online != nullptr) schemes.push_back(*online);
   const json::Value* named = facts.profile().find("name");
   const std::string name = named == nullptr ? std::string(engine) : named->as_string();
-  // None has a method of that name nor tensors for the scales and biases beside each matrix; vLLM's
-  // plugin for Apple's GPUs computes with MLX itself. Source: vllm config/model.py
-  // (_verify_quantization) and docs/getting_started/installation/gpu.apple.inc.md, sglang
-  // configs/model_config.py.
+  // None has a method of that name nor tensors for the scales and biases beside each matrix, but
+  // plug-ins that compute with MLX themselves. Source: vllm config/model.py (_verify_quantization),
+  // sglang configs/model_config.py.
+  const std::vector<std::string> readers =
+      facts.has("mlx_makers") ? facts.list("mlx_makers") : std::vector<std::string>();
   const auto& devices = question.hardware->devices;
-  const bool plugin =
-      engine == "vllm" && std::all_of(devices.begin(), devices.end(),
-                                      [](const auto& d) { return d.gpu.vendor == "apple"; });
+  const bool plugin = std::all_of(devices.begin(), devices.end(), [&](const Device& d) {
+    return std::find(readers.begin(), readers.end(), d.gpu.vendor) != readers.end();
+  });
   const bool mlx = std::any_of(schemes.begin(), schemes.end(), [](const weights::Scheme& s) {
     return s.kind == SchemeKind::mlx_affine;
   });
