@@ -191,8 +191,9 @@ def dry_run(row):
         hardware = {"gpu": "rtx-4090", "count": int(flags.get("n_rpc_devices") or 1), "backend": "rpc"}
         return (dry_run_request(row, dry_run_options(flags), hardware),
                 {"devices": remote_devices(observed.get("buffers", {}))})
-    elif kind == "accel" and (flags.get("events") or flags["n_devices"] == 1):
-        # Stand-ins with CUDA's rules; several without events cannot be asked for.
+    elif kind == "accel" and (flags["n_devices"] == 1 or (flags.get("events") and flags.get("real_allocation"))):
+        # Stand-ins with CUDA's rules; several without events cannot be asked for. Nor can several that only measure: they
+        # keep another copy of what the last card is given, and a plan is of a server, which allocates.
         hardware = {"gpu": "h200-sxm", "count": flags["n_devices"], "backend": "cuda"}
         compute = {re.sub("^DEV", "CUDA", k): v for k, v in observed["compute_bytes"].items()}
         return dry_run_request(row, dry_run_options(flags), hardware), {"devices": {"compute": compute}}
