@@ -69,7 +69,7 @@ test('where the core cannot run at all, the first change says so', async () => {
         throw new Error('no workers here');
       }
     };
-    WebAssembly.compileStreaming = () => Promise.reject(new Error('no WebAssembly here'));
+    WebAssembly.compile = () => Promise.reject(new Error('no WebAssembly here'));
   });
   await tab.reload();
   await tab.waitForFunction(() => globalThis.vramwise?.state().plan, undefined, { timeout: 240_000 });

@@ -52,12 +52,6 @@ test('a config', async () => {
   assert.deepEqual((await state(tab)).request.model, { config: smallConfig });
 });
 
-test('a saved request', async () => {
-  const saved = { schema_version: 1, model: { ref: 'Qwen/Qwen3-8B' }, engine: { name: 'sglang' }, hardware: { gpu: 'l40s', count: 1 }, workload: { sequence_tokens: 8192, concurrency: 4 } };
-  assert.equal(await paste(JSON.stringify(saved)), 'Read as a saved request.');
-  assert.deepEqual((await state(tab)).request, saved);
-});
-
 test("an engine's configuration file is the chosen engine's", async () => {
   await paste('vllm serve Qwen/Qwen3-8B');
   await paste('# of the staging server\nmax-model-len: 4096\ntensor-parallel-size: 2\nkv-cache-dtype: fp8\n');
@@ -69,6 +63,12 @@ test("an engine's configuration file is the chosen engine's", async () => {
   ({ request } = await state(tab));
   assert.deepEqual([request.model.ref, request.workload.sequence_tokens], ['Qwen/Qwen3-14B', 16384]);
   assert.match(await paste('shopping: milk\ncolour: green\n'), /^Not recognised/);
+});
+
+test('a saved request', async () => {
+  const saved = { schema_version: 1, model: { ref: 'Qwen/Qwen3-8B' }, engine: { name: 'sglang' }, hardware: { gpu: 'l40s', count: 1 }, workload: { sequence_tokens: 8192, concurrency: 4 } };
+  assert.equal(await paste(JSON.stringify(saved)), 'Read as a saved request.');
+  assert.deepEqual((await state(tab)).request, saved);
 });
 
 test('a startup log is set beside the plan', async () => {

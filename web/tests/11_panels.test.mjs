@@ -195,6 +195,6 @@ test('exports: the menu is used with the keys, and each file holds the numbers o
   await tab.locator('#export').focus();
   await tab.keyboard.press('Enter');
   await tab.keyboard.press('Escape');
-  assert.equal(await tab.evaluate(() => document.activeElement.id), 'export', 'the focus is back on its button');
+  await tab.waitForFunction(() => document.activeElement.id === 'export');
   await tab.context().close();
 });

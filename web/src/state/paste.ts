@@ -78,9 +78,10 @@ export function brokenJson(text: string): string {
 }
 
 async function takeLog(log: string): Promise<string> {
-  // The log says most of it; the card is the form's, and the model where the log does not name one.
+  // The log says most of it, how many cards too; the card is the form's, and the model where the log names none.
   const { request } = get();
-  const hardware = request && { hardware: request.hardware };
+  const { count, ...card } = request?.hardware ?? { count: 0 };
+  const hardware = request && { hardware: card };
   let answer = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware });
   if (!answer.error && answer.verify.lacking?.length && request) {
     const engine = answer.verify.lacking.includes('engine') && request.engine && { engine: request.engine };
