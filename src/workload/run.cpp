@@ -185,7 +185,10 @@ Result<Goodput> find_goodput(const Setup& setup, Arrivals arrivals, double most)
   double high = most;
   const auto share_at = [&](double rate) -> Result<double> {
     arrivals.rate = rate;
-    TRY_ASSIGN(const Run run, run_load(one, arrivals));
+    const auto done = run_load(one, arrivals);
+    // More waiting than a run keeps track of: the server is far behind.
+    if (!done && done.error().code == ErrorCode::too_large) return 0.0;
+    TRY_ASSIGN(const Run run, done);
     best.stopped = run.stopped;
     // Over before it was steady: the server is far behind.
     if (run.whole && one.requests >= 100 * setup.replicas) return 0.0;

@@ -194,6 +194,7 @@ test('exports: the menu is used with the keys, and each file holds the numbers o
   for (const text of ['Weights', 'KV cache', (need.weights_bytes / 2 ** 30).toFixed(1)]) assert.ok(svg.includes(text), text);
   await tab.locator('#export').focus();
   await tab.keyboard.press('Enter');
+  await tab.waitForFunction(() => document.activeElement.dataset.choice === 'request');
   await tab.keyboard.press('Escape');
   await tab.waitForFunction(() => document.activeElement.id === 'export');
   await tab.context().close();

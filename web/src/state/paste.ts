@@ -78,14 +78,17 @@ export function brokenJson(text: string): string {
 }
 
 async function takeLog(log: string): Promise<string> {
-  // The log says most of it, how many cards too; the card is the form's, and the model where the log names none.
+  // What the log does not say is the form's.
   const { request } = get();
-  const { count, ...card } = request?.hardware ?? { count: 0 };
-  const hardware = request && { hardware: card };
-  let answer = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware });
-  if (!answer.error && answer.verify.lacking?.length && request) {
-    const engine = answer.verify.lacking.includes('engine') && request.engine && { engine: request.engine };
-    const again = await ask<{ verify: Verified }>('search', { ask: 'verify', log, ...hardware, ...engine, model: request.model, ...(request.weights && { weights: request.weights }) });
+  let answer = await ask<{ verify: Verified }>('search', { ask: 'verify', log });
+  const lacking = (!answer.error && answer.verify.lacking) || [];
+  if (lacking.length && request) {
+    const again = await ask<{ verify: Verified }>('search', {
+      ask: 'verify', log,
+      ...(lacking.includes('hardware') && { hardware: request.hardware }),
+      ...(lacking.includes('engine') && { engine: request.engine }),
+      ...(lacking.includes('model') && { model: request.model, ...(request.weights && { weights: request.weights }) }),
+    });
     if (!again.error) answer = again;
   }
   if (answer.error) {
