@@ -147,6 +147,14 @@ Result<FromLine> request_from_line(const json::Reader& request) {
   if (!reading.model.empty() && filled.find("model") == nullptr) {
     part(filled, "model").set("ref", reading.ref.empty() ? reading.model : reading.ref);
   }
+  // A log may name it still.
+  if (filled.find("model") == nullptr && !reading.files_not_seen.empty() && !request.has("log")) {
+    return fail(Error(ErrorCode::missing_field, "the line names no model, and " +
+                                                    reading.files_not_seen.front() +
+                                                    ", which may, was not found")
+                    .at("line")
+                    .hint("name the model: vramwise plan MODEL … -- LINE, or give the file"));
+  }
   Value& target = part(filled, "engine");
   set_if_absent(target, "name", (*engine)->name());
   if (!reading.version.empty() && !inside) set_if_absent(target, "version", reading.version);

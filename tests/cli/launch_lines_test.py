@@ -105,7 +105,8 @@ class Files(unittest.TestCase):
                 self.assertNotIn(path, json.dumps(answer["command"]))
                 os.remove(path)
                 answer = json.loads(subprocess.run(asked, capture_output=True, text=True, timeout=60).stdout)
-                self.assertTrue("error" in answer or any(path in w["text"] for w in answer["warnings"]), line)
+                said = [answer["error"]["message"]] if "error" in answer else [w["text"] for w in answer["warnings"]]
+                self.assertTrue(any(path in text for text in said), said)
 
 
 class Reading(unittest.TestCase):
