@@ -194,7 +194,8 @@ def dry_run(row):
     elif kind == "accel" and (flags["n_devices"] == 1 or (flags.get("events") and flags.get("real_allocation"))):
         # Stand-ins with CUDA's rules; several without events cannot be asked for. Nor can several that only measure: they
         # keep another copy of what the last card is given, and a plan is of a server, which allocates.
-        hardware = {"gpu": "h200-sxm", "count": flags["n_devices"], "backend": "cuda"}
+        # Their memory has no end, so that nothing makes the program give its copies up.
+        hardware = {"gpu": "h200-sxm", "count": flags["n_devices"], "backend": "cuda", "total_bytes": 1 << 42}
         compute = {re.sub("^DEV", "CUDA", k): v for k, v in observed["compute_bytes"].items()}
         return dry_run_request(row, dry_run_options(flags), hardware), {"devices": {"compute": compute}}
     elif kind == "fit":
