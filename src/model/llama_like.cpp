@@ -1,4 +1,5 @@
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 
@@ -9,10 +10,7 @@ Heads add_llama_like(Builder& b, const LlamaLike& options) {
   b.set_norm(options.norm_kind);
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer(options.stem + options.layer_list, i);
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qkv_bias = options.qkv_bias;
     block.output_bias = options.output_bias;
     block.qk_norm = options.qk_norm;

@@ -5,6 +5,7 @@
 #include "model/arch_rule.h"
 #include "model/latent_parts.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -30,10 +31,7 @@ MoeFeedForward read_experts(const Fields& fields) {
 
 void add_mixer(Builder& b, const Heads& heads) {
   const Fields& fields = b.text();
-  AttentionBlock block;
-  block.query_heads = heads.query;
-  block.kv_heads = heads.kv;
-  block.key_dim = block.value_dim = heads.dim;
+  AttentionBlock block = plain_attention(heads);
   block.fused_qkv = true;
   block.qkv_bias = fields.flag({"use_qkv_bias"}, false);
   block.output_bias = fields.flag({"use_bias"}, false);

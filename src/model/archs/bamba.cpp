@@ -3,6 +3,7 @@
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 #include "model/mamba_parts.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -21,10 +22,7 @@ Result<Model> build(const json::Reader& config) {
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);
     if (attends[size_t(i)]) {
-      AttentionBlock block;
-      block.query_heads = heads.query;
-      block.kv_heads = heads.kv;
-      block.key_dim = block.value_dim = heads.dim;
+      AttentionBlock block = plain_attention(heads);
       b.attention(block);
     } else {
       b.mamba2(mamba, "mamba.");

@@ -4,16 +4,14 @@
 
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
 
 void add_mtp(Builder& b, const Heads& heads, bool bias, int64_t width) {
   b.begin_mtp_layer("model.mtp_block.0.");
-  AttentionBlock block;
-  block.query_heads = heads.query;
-  block.kv_heads = heads.kv;
-  block.key_dim = block.value_dim = heads.dim;
+  AttentionBlock block = plain_attention(heads);
   block.qkv_bias = block.output_bias = bias;
   b.attention(block);
   b.gated_mlp(width, bias);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 #include "model/towers/qwen_vision.h"
 
 namespace vramwise::model {
@@ -55,10 +56,7 @@ constexpr PredictionNames kPrediction45 = {"post_attention_layernorm",
 void add_mtp(Builder& b, const Heads& heads, int64_t count, const PredictionNames& names) {
   for (int64_t i = 0; i < count && !b.failed(); ++i) {
     b.begin_mtp_layer("mtp.layers." + format_integer(i) + ".");
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qk_norm = QkNorm::per_head;
     b.attention(block);
     b.gated_mlp(b.text().extent({"intermediate_size"}));

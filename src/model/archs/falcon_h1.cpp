@@ -3,6 +3,7 @@
 #include "model/arch_rule.h"
 #include "model/builder.h"
 #include "model/mamba_parts.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -30,10 +31,7 @@ Result<Model> build(const json::Reader& config) {
   }
   mamba.gated_norm = fields.flag({"mamba_rms_norm"}, false);
   mamba.output_bias = fields.flag({"projectors_bias"}, false);
-  AttentionBlock block;
-  block.query_heads = heads.query;
-  block.kv_heads = heads.kv;
-  block.key_dim = block.value_dim = heads.dim;
+  AttentionBlock block = plain_attention(heads);
   block.qkv_bias = block.output_bias = bias;
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);

@@ -5,6 +5,7 @@
 #include "model/arch_rule.h"
 #include "model/builder.h"
 #include "model/gemma_parts.h"
+#include "model/plain_attention.h"
 #include "model/towers/gemma3n_audio.h"
 #include "model/towers/mobilenet_v5.h"
 #include "model/towers/tower.h"
@@ -55,10 +56,7 @@ Result<Model> build(const json::Reader& config) {
   const std::string stem = "model.language_model.";
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer(stem + "layers.", i);
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qk_norm = QkNorm::per_head;
     if (types[size_t(i)] == "sliding_attention") block.window = window;
     if (owner[size_t(i)] != i) block.shared_with = owner[size_t(i)];

@@ -4,6 +4,7 @@
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
 #include "model/mamba_parts.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -59,10 +60,7 @@ Result<Model> build_hybrid(const Fields& fields) {
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);
     if (types[size_t(i)] == "attention") {
-      AttentionBlock block;
-      block.query_heads = heads.query;
-      block.kv_heads = heads.kv;
-      block.key_dim = block.value_dim = heads.dim;
+      AttentionBlock block = plain_attention(heads);
       block.qkv_bias = block.output_bias = bias;
       block.rope = any_rope;
       b.attention(block);

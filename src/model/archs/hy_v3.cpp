@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -37,10 +38,7 @@ Result<Model> build(const json::Reader& config) {
   const int64_t mtp = fields.number({"num_nextn_predict_layers"}, 0, 0, 100);
   for (int64_t i = 0; i < mtp && !b.failed(); ++i) {
     b.begin_mtp_layer("model.layers." + format_integer(int64_t(b.model().layers.size()) + i) + ".");
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qk_norm = options.qk_norm;
     b.attention(block);
     b.moe(moe, kNames);

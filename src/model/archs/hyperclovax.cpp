@@ -3,6 +3,7 @@
 // hyperclovax.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -15,10 +16,7 @@ Result<Model> build(const json::Reader& config) {
   const bool behind = fields.flag({"use_post_norm"}, false);
   for (int64_t i = 0; i < fields.layers() && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qkv_bias = block.output_bias = bias;
     b.attention(block);
     b.gated_mlp(fields.extent({"intermediate_size"}), fields.flag({"mlp_bias"}, false));

@@ -3,6 +3,7 @@
 #include "model/arch_rule.h"
 #include "model/builder.h"
 #include "model/mamba_parts.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -30,10 +31,7 @@ Result<Model> build(const json::Reader& config) {
   moe.active = fields.experts_or({"num_experts_per_tok"}, 2);
   moe.width = width;
   moe.normalise_weights = false;
-  AttentionBlock block;
-  block.query_heads = heads.query;
-  block.kv_heads = heads.kv;
-  block.key_dim = block.value_dim = heads.dim;
+  AttentionBlock block = plain_attention(heads);
   block.rope = false;
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);

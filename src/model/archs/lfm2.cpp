@@ -2,6 +2,7 @@
 // Source: transformers models/lfm2, models/lfm2_moe, models/lfm2_vl.
 #include "model/arch_rule.h"
 #include "model/builder.h"
+#include "model/plain_attention.h"
 #include "model/towers/siglip.h"
 #include "model/towers/tower.h"
 
@@ -58,10 +59,7 @@ void add_text(Builder& b, bool experts) {
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);
     if (attends[size_t(i)]) {
-      AttentionBlock block;
-      block.query_heads = heads.query;
-      block.kv_heads = heads.kv;
-      block.key_dim = block.value_dim = heads.dim;
+      AttentionBlock block = plain_attention(heads);
       block.qk_norm = QkNorm::per_head;
       b.attention(block, {.o = "out_proj", .q_norm = "q_layernorm", .k_norm = "k_layernorm"});
     } else {

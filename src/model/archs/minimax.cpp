@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 #include "model/towers/tower.h"
 
 namespace vramwise::model {
@@ -65,10 +66,7 @@ Result<Model> build_text01(const Fields& fields) {
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);
     if (kinds[size_t(i)] == 1) {
-      AttentionBlock block;
-      block.query_heads = heads.query;
-      block.kv_heads = heads.kv;
-      block.key_dim = block.value_dim = heads.dim;
+      AttentionBlock block = plain_attention(heads);
       b.attention(block);
     } else {
       b.linear(Role::recurrent_in, "self_attn.qkv_proj", 3 * inner, b.hidden());

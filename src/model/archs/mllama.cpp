@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 #include "model/towers/tower.h"
 
 namespace vramwise::model {
@@ -70,10 +71,7 @@ Result<Model> build(const json::Reader& config) {
   const std::string prefix = vision ? "language_model." : "";
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer(prefix + "model.layers.", i);
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     if (crosses[size_t(i)]) {
       // Its keys and values come from the image; a text-only sequence keeps none.
       block.qk_norm = QkNorm::per_head;

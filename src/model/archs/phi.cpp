@@ -2,6 +2,7 @@
 // (phi-msft). Source: transformers models/phi/modeling_phi.py.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -16,10 +17,7 @@ Result<Model> build(const json::Reader& config) {
   b.set_norm(NormKind::layer_norm_bias);
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.", i);
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qkv_bias = block.output_bias = true;
     block.query_scaled = true;
     b.attention(block, {.o = "dense"});

@@ -3,6 +3,7 @@
 // src/models/plamo3.cpp.
 #include "model/arch_rule.h"
 #include "model/llama_like.h"
+#include "model/plain_attention.h"
 
 namespace vramwise::model {
 namespace {
@@ -17,10 +18,7 @@ Result<Model> build(const json::Reader& config) {
       layer_types(fields, layers, fields.small_or({"sliding_window_pattern"}, 8));
   for (int64_t i = 0; i < layers && !b.failed(); ++i) {
     b.begin_layer("model.layers.layers.", i);
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.fused_qkv = true;
     block.qk_norm = QkNorm::per_head;
     if (types[size_t(i)] == "sliding_attention") block.window = window;

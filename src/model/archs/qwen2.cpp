@@ -3,6 +3,7 @@
 // Qwen/Qwen-7B modeling_qwen.py.
 #include "base/text.h"
 #include "model/arch_rule.h"
+#include "model/plain_attention.h"
 #include "model/qwen_parts.h"
 
 namespace vramwise::model {
@@ -19,10 +20,7 @@ Result<Model> build_qwen2(const json::Reader& config, bool mimo) {
   const int64_t mtp = mimo ? fields.number({"num_nextn_predict_layers"}, 0, 0, 100) : 0;
   for (int64_t i = 0; i < mtp; ++i) {
     b.begin_mtp_layer("model.mtp_layers." + format_integer(i) + ".");
-    AttentionBlock block;
-    block.query_heads = heads.query;
-    block.kv_heads = heads.kv;
-    block.key_dim = block.value_dim = heads.dim;
+    AttentionBlock block = plain_attention(heads);
     block.qkv_bias = true;
     b.attention(block);
     b.gated_mlp(fields.extent({"intermediate_size"}));
