@@ -37,10 +37,13 @@ struct Circumstances {
   bool switched = false;  // by NVLink through switches, which multicast
   bool nvidia = true;
   bool eager = false;
-  bool staged = false;            // layers are split into pipeline stages
-  bool encoder = false;           // the profile run makes items for an encoder
-  bool first_engine = false;      // vLLM V0
-  int runner = 1;                 // vLLM's model runner, 1 or 2
+  bool staged = false;        // layers are split into pipeline stages
+  bool encoder = false;       // the profile run makes items for an encoder
+  bool first_engine = false;  // vLLM V0
+  int runner = 1;             // vLLM's model runner, 1 or 2
+  bool dense = true;          // no experts, no recurrent layers
+  bool speculates = false;
+  bool pooling = false;
   std::string_view architecture;  // Hugging Face class of the model
   bool quantised = false;         // weights in another scheme than the plain type
   bool own_all_reduce = true;

@@ -110,8 +110,10 @@ struct TermRule {
   std::string_view line;
   Component part;
 };
-// Outside of torch lie these two, which logs print as one.
-constexpr std::string_view kOutside = "kernels and libraries", kBuffers = "all-reduce buffers";
+// What logs print as one figure outside of torch.
+constexpr std::string_view kOutside = "kernels and libraries";
+constexpr std::array<std::string_view, 3> kBuffers = {"all-reduce buffers", "sampler counters",
+                                                      "left by the first compilation"};
 constexpr std::array kTerms = {
     TermRule{"vllm", engines::Component::activations, "", "activation", "peak activation memory",
              C::activations},
@@ -144,7 +146,8 @@ ByteRange sum_of(const Assessment& a, const engines::Ledger& ledger, engines::Co
   ByteRange sum;
   for (const engines::LedgerRow& row : ledger.rows) {
     if (row.device != a.fullest_device || row.component != component) continue;
-    if (item.empty() || row.item == item || (item == kOutside && row.item == kBuffers)) {
+    const bool buffer = std::find(kBuffers.begin(), kBuffers.end(), row.item) != kBuffers.end();
+    if (item.empty() || row.item == item || (item == kOutside && buffer)) {
       sum += row.bytes;
     }
   }

@@ -19,6 +19,14 @@ const Capture* capture(const std::vector<Capture>& captures, std::string_view na
   return nullptr;
 }
 
+// Every rank says it.
+void set_variable(LogConfig& config, std::string_view name, std::string_view value) {
+  for (const auto& [known, set] : config.env) {
+    if (known == name) return;
+  }
+  config.env.emplace_back(name, value);
+}
+
 void set_once(LogConfig& config, std::string_view name, Value value) {
   if (!config.options.has(name)) config.options.set(name, std::move(value));
 }
@@ -268,10 +276,10 @@ void read_sequences(const Log& log, LogConfig& config) {
 }
 
 // Before 0.22 the first runner of V1 printed that line too.
-void read_second_runner(LogConfig& config) {
+void read_runner(std::string_view second, LogConfig& config) {
   const auto version = engines::Version::parse(config.version);
   if (!version || (version->major == 0 && version->minor < 22)) return;
-  config.env.emplace_back("VLLM_USE_V2_MODEL_RUNNER", "1");
+  set_variable(config, "VLLM_USE_V2_MODEL_RUNNER", second);
 }
 
 void complete_vllm(const Log& log, LogConfig& config) {
@@ -352,7 +360,9 @@ void ConfigReader::line(std::string_view id, std::string_view text,
   if (id == "vllm_fp8_cache") set_once(config, "kv_cache_dtype", Value("fp8"));
   if (id == "vllm_no_all_reduce") set_once(config, "disable_custom_all_reduce", Value(true));
   if (id == "vllm_flashinfer_sampler") config.env.emplace_back("VLLM_USE_FLASHINFER_SAMPLER", "1");
-  if (id == "vllm_second_runner") read_second_runner(config);
+  if (id == "vllm_second_runner") read_runner("1", config);
+  if (id == "vllm_first_runner") read_runner("0", config);
+  if (id == "vllm_compiled_before") set_variable(config, "VLLM_FORCE_AOT_LOAD", "1");
   if (id == "wsl") config.wsl = true;
   if (id == "card_of_kernels" || (id == "card_of_list" && config.gpu.empty())) {
     if (const Capture* card = capture(captures, "card")) config.gpu = card_name(card->text);

@@ -300,6 +300,22 @@ TEST(LogReader, WhatTheEngineCameToIsAnOption) {
                                                {"VLLM_USE_V2_MODEL_RUNNER", "1"}}));
 }
 
+// Lines of WaroonRagwongsiri/SuperAi-SS6-Level2-Hack4 vllm.log and llm.log, 0.22.0.
+TEST(LogReader, TheRunnerAndARestartAreVariables) {
+  LogReader reader;
+  reader.feed(
+      "(APIServer pid=1) INFO [api_server.py:1] vLLM API server version 0.22.0\n"
+      "(EngineCore pid=2) INFO [gpu_model_runner.py:5037] Starting to load model a/b...\n"
+      "(EngineCore pid=2) INFO [decorators.py:311] Directly load AOT compilation from path "
+      "/root/.cache/vllm/torch_compile_cache/torch_aot_compile/53/rank_0_0/model\n"
+      "(EngineCore pid=3) INFO [decorators.py:311] Directly load AOT compilation from path "
+      "/root/.cache/vllm/torch_compile_cache/torch_aot_compile/53/rank_1_0/model\n");
+  reader.finish();
+  using Variable = std::pair<std::string, std::string>;
+  EXPECT_EQ(reader.log().config.env, (std::vector<Variable>{{"VLLM_USE_V2_MODEL_RUNNER", "0"},
+                                                            {"VLLM_FORCE_AOT_LOAD", "1"}}));
+}
+
 }  // namespace
 // A server that was started twice.
 constexpr std::string_view kFirst =

@@ -41,6 +41,11 @@ constexpr std::array kRows = {
              "vllm_flashinfer_sampler", "0.8", ""},
     Template{"model_runner.py:{:n}\\] Loading model from scratch", kConfig, P::load,
              "vllm_second_runner", "0.22", ""},
+    Template{"gpu_model_runner.py:{:n}\\] Starting to load model ", kConfig, P::load,
+             "vllm_first_runner", "0.22", ""},
+    // A restart finds what an earlier start compiled.
+    Template{"Directly load AOT compilation from path", kConfig, P::profile, "vllm_compiled_before",
+             "0.22", ""},
     Template{"Total CPU offloaded parameters: {cpu_offload:size}"},
     Template{"Starting to load model ", kValues, P::load},
 

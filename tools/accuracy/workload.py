@@ -104,7 +104,7 @@ def speed_request(row):
     engine = "vllm" if row["engine"] == "mlx" else row["engine"]
     if engine == "vllm":
         # The size of the pool is no part of a step: room for the batch is enough, whatever the runs had.
-        options |= {"gpu_memory_utilization": 0.85, "max_num_seqs": max(8, batch)}
+        options |= {"gpu_memory_utilization": 0.9, "max_num_seqs": max(8, batch)}
     request = {"ask": "simulate", "model": {"ref": row["model"]}, "hardware": {"gpu": row["gpu"], "count": cards},
                "engine": {"name": engine, "options": options},
                "workload": {"sequence_tokens": prompt + output, "concurrency": batch,

@@ -161,7 +161,7 @@ int64_t patch_values(const model::Model& model) {
 // Items of the largest size fill the encoder; they and its outputs stay until the profile run ends.
 void fill_tower(const model::Model& model, const Given& given, const Profile& profile, int64_t d,
                 VllmShape& shape) {
-  if (!profiles_items(model, given)) return;
+  if (!profiles_items(model, given) || !profile.encoder_profiled) return;
   const model::VisionTower& tower = *model.vision;
   if (tower.max_item_tokens <= 0) return;
   // The profile run takes the modality with the largest items that is not switched off.

@@ -10,9 +10,10 @@ namespace {
 
 ByteRange activation_range(const VllmActivations& a, const Profile& p) {
   Bytes bar = std::max({a.sampler * p.sampler_percent / 100, Bytes()});
-  if (a.layer >= a.sampler && a.layer >= a.encoder) {
+  const Bytes serving = std::max({a.sampler, a.layer, a.encoder});
+  if (a.layer == serving) {
     bar = a.layer * p.layer_percent / 100;
-  } else if (a.encoder >= a.sampler) {
+  } else if (a.encoder == serving) {
     bar = (a.encoder + a.outputs) * p.encoder_percent / 100;
   }
   bar += a.experts * p.expert_percent / 100;
@@ -20,8 +21,10 @@ ByteRange activation_range(const VllmActivations& a, const Profile& p) {
   const Bytes smaller =
       p.sampler_bytes > 0 ? a.sampler * p.sampler_low_bytes / p.sampler_bytes : a.sampler;
   const Bytes rest = std::max({smaller, a.layer, a.encoder});
-  const Bytes down = std::max(Bytes(), std::max({a.sampler, a.layer, a.encoder}) - rest);
-  return {a.peak - bar - down, a.peak, a.peak + bar};
+  // A restart finds everything compiled.
+  const Bytes compiled = std::max(Bytes(), a.compile - serving);
+  const Bytes down = std::max(Bytes(), serving - rest) + compiled;
+  return {a.peak - bar - down, a.peak, a.peak + std::max(Bytes(), bar - compiled)};
 }
 
 ByteRange percent_of(Bytes likely, int64_t low, int64_t middle, int64_t high) {
@@ -82,7 +85,8 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
   d.activations = activation_range(d.totals.activations, p);
   d.activations.high +=
       d.stage->shape.doubt_fixed + Bytes(d.stage->shape.doubt_per_token) * point.batch_tokens;
-  d.non_torch = p.non_torch + ByteRange::exactly(d.totals.all_reduce);
+  d.non_torch = p.non_torch + ByteRange::exactly(d.totals.all_reduce + d.totals.sampler_state) +
+                ByteRange{Bytes(), d.totals.compile_left, d.totals.compile_left};
   if (d.totals.graph_counts.all() > 0) {
     d.graphs = percent_of(d.totals.graphs, p.graph_low_percent, 100, p.graph_high_percent);
     // What the host takes meanwhile; the likely part is in the totals.

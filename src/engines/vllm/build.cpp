@@ -11,10 +11,8 @@
 namespace vramwise::engines::vllm {
 namespace {
 
-// Dense decoder models without speculation run on model runner 2 where it is the default; pooling
-// does not (vllm config/vllm.py, runner_type).
-bool suits_runner_2(const model::Model& model, const Given& given) {
-  if (given.speculation != Speculation::none || pools(model, given)) return false;
+// Decoder of attention and plain feed-forward layers alone.
+bool is_dense(const model::Model& model) {
   for (const model::Layer& layer : model.layers) {
     if (std::holds_alternative<model::MoeFeedForward>(layer.feed_forward)) return false;
     for (const model::Mixer& mixer : layer.mixers) {
@@ -22,6 +20,18 @@ bool suits_runner_2(const model::Model& model, const Given& given) {
     }
   }
   return true;
+}
+
+// What model runner 2 does not do falls back to runner 1.
+// Source: vllm config/vllm.py _get_v2_model_runner_unsupported_features, as of 0.29.
+bool suits_runner_2(const model::Model& model, const Given& given, bool nvidia) {
+  if (given.speculation == Speculation::ngram || given.speculation == Speculation::draft_model ||
+      given.fast_prefill || given.dual_batch) {
+    return false;
+  }
+  const bool latest_deepseek = model.architecture == "DeepseekV32ForCausalLM" ||
+                               model.architecture == "DeepseekV4ForCausalLM";
+  return nvidia || !latest_deepseek;
 }
 
 // vLLM's own all-reduce is off on more than two such cards, and with it the buffers around it.
@@ -47,7 +57,10 @@ Circumstances circumstances_of(const Question& q, const Given& given, std::strin
   now.marlin = given.marlin;
   now.own_all_reduce = given.own_all_reduce;
   now.flashinfer_sampler = given.flashinfer_sampler;
-  now.runner = suits_runner_2(*q.model, given) ? 2 : 1;
+  now.runner = suits_runner_2(*q.model, given, now.nvidia) ? 2 : 1;
+  now.dense = is_dense(*q.model);
+  now.speculates = given.speculation != Speculation::none;
+  now.pooling = pools(*q.model, given);
   now.architecture = q.model->architecture;
   now.quantised =
       !given.quantization.empty() || !q.weights->recipe || q.weights->recipe->schemes.size() > 1;
@@ -293,6 +306,28 @@ void fill_all_reduce(const Question& q, const Given& given, const Decided& decid
   shape.all_reduce_step = profile.all_reduce_step;
 }
 
+// On the first start torch.compile measures the kernel that reads the embedding on a table of
+// random numbers, inside of the profile run, whose peak then holds it. Models that read images are
+// handed embeddings, not tokens. Source: vllm issue 54122, PRs 54209 and 54479.
+void fill_first_compile(const model::Model& model, const Given& given, const Decided& decided,
+                        const Profile& profile, bool towers, const RankLayout& layout,
+                        VllmShape& shape) {
+  if (!profile.first_compile_charged || given.eager || given.compiled_before) return;
+  if (!layout.first_stage || (model.vision && towers)) return;
+  constexpr int64_t kVocabularyStep = 64;
+  const int64_t rows = ceil_div(round_up(model.vocab_size, kVocabularyStep), given.tensor);
+  shape.first_compile =
+      Bytes(saturating_multiply(rows, model.hidden_size * dtype_bytes(decided.plain)));
+  shape.first_compile_stays = profile.first_compile_stays;
+}
+
+// How often each entry was put out, and a bit for each that the prompt holds.
+// Source: vllm v1/worker/gpu/sample/penalties.py.
+int64_t sampler_state(int64_t vocabulary) {
+  constexpr int64_t kCount = 4, kBitsOfWord = 32;
+  return vocabulary * kCount + ceil_div(vocabulary, kBitsOfWord) * kCount;
+}
+
 // What was measured here moves the terms; budget.cpp narrows their bars.
 void apply_measured(const Calibration& measured, VllmShape& shape) {
   if (measured.weights) shape.weights = std::max(Bytes(), shape.weights + measured.weights->shift);
@@ -432,6 +467,10 @@ Result<Build> build(const Question& q, Notes& notes) {
                 pools(*q.model, b.given), stage.shape);
     fill_splits(*q.model, b.given, b.profile, b.decided.plain, stage.shape);
     fill_all_reduce(q, b.given, b.decided, b.profile, stage.shape);
+    fill_first_compile(*q.model, b.given, b.decided, b.profile, rules.towers, layout, stage.shape);
+    if (b.profile.sampler_state_charged && stage.shape.samples) {
+      stage.shape.sampler_state = sampler_state(q.model->vocab_size);
+    }
     if (q.settings.calibration) apply_measured(*q.settings.calibration, stage.shape);
     b.stages.push_back(std::move(stage));
   }

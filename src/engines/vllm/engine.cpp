@@ -1,5 +1,6 @@
 // vLLM: the order in which everything is asked and answered.
 #include "engines/engine.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -112,6 +113,20 @@ void answer_capacity(const Question& q, const Build& b, const Budget& budget, As
                                                  demand.requests, limit, b.decided.batch_tokens);
 }
 
+// What a restart, which finds the compiled model in vLLM's cache, has more for the pool.
+void note_first_start(const Budget& budget, Notes& notes) {
+  const VllmTotals& totals = budget.full().totals;
+  const VllmActivations& a = totals.activations;
+  const Bytes more = totals.compile_left +
+                     std::max(Bytes(), a.compile - std::max({a.sampler, a.layer, a.encoder}));
+  if (more.count() <= 0) return;
+  notes.assume("first_start",
+               "counted as the first start, whose compilation vLLM charges to the cache; a restart "
+               "that finds ~/.cache/vllm has " +
+                   format_gib(more) +
+                   " more for it on each card (VLLM_FORCE_AOT_LOAD=1 plans such a one)");
+}
+
 Result<Assessment> assess_vllm(const Question& q) {
   Assessment a;
   TRY_ASSIGN(const Build b, build(q, a.notes));
@@ -140,6 +155,7 @@ Result<Assessment> assess_vllm(const Question& q) {
                    "max_model_len is set to the sequence length asked for; without it vLLM takes "
                    "the model's own");
   }
+  note_first_start(budget, a.notes);
   return a;
 }
 

@@ -103,8 +103,8 @@ bool estimates_graphs(const testing::Ask& what, std::string_view runner = {}) {
   });
 }
 
-// Model runner 2 makes no estimate of the graphs: it came model by model. Sources: vllm PR 39337,
-// 42665 and 44443, release notes of 0.25.0.
+// Model runner 2 makes no estimate of the graphs until 0.29: it came model by model. Sources: vllm
+// PR 39337, 43458, 44446 and 44443; PR 53183 (all models), release notes of 0.29.0 (the estimate).
 TEST(VllmEngine, TheSecondRunnerCameModelByModel) {
   EXPECT_TRUE(estimates_graphs({.config = testing::kLlama8b, .version = "0.22.0"}));
   EXPECT_FALSE(estimates_graphs({.config = testing::kLlama8b, .version = "0.23.0"}));
@@ -114,6 +114,67 @@ TEST(VllmEngine, TheSecondRunnerCameModelByModel) {
       estimates_graphs({.config = testing::kLlama8b, .weights = "fp8", .version = "0.24.0"}));
   EXPECT_TRUE(estimates_graphs({.config = testing::kQwen30bA3b, .version = "0.25.0"}));
   EXPECT_TRUE(estimates_graphs({.config = testing::kLlama8b, .version = "0.25.0"}, "0"));
+  EXPECT_TRUE(estimates_graphs({.config = testing::kLlama8b, .version = "0.29.0"}));
+}
+
+Bytes row_of(const Assessment& a, std::string_view item) {
+  Bytes sum;
+  for (const LedgerRow& row : a.reserve.rows) {
+    if (row.device == a.fullest_device && row.item == item) sum += row.bytes.likely;
+  }
+  return sum;
+}
+
+// Which runner serves a model shows in the counters that runner 2 keeps for every sequence and
+// vocabulary entry: 256 x (4 x 151,936 + 4 x 4,748). Source: vllm
+// v1/worker/gpu/sample/penalties.py.
+TEST(VllmEngine, TheSecondRunnerKeepsCounters) {
+  const auto counters = [](std::string_view version, std::string_view options = {}) {
+    return row_of(testing::assess("vllm", testing::ask({.config = testing::kQwen30bA3b,
+                                                        .gpu = "l40s",
+                                                        .version = version,
+                                                        .options = options})),
+                  "sampler counters");
+  };
+  EXPECT_EQ(counters("0.28.0"), Bytes());
+  EXPECT_EQ(counters("0.29.0"), Bytes(256 * (4 * 151936 + 4 * 4748)));
+  EXPECT_EQ(counters("0.29.0", R"({"max_num_seqs":16})"), Bytes(16 * (4 * 151936 + 4 * 4748)));
+  // What runner 2 does not do falls back.
+  EXPECT_EQ(counters("0.29.0", R"({"enable_dbo":true})"), Bytes());
+  EXPECT_EQ(
+      counters("0.29.0", R"({"speculative_config":{"method":"ngram","num_speculative_tokens":4}})"),
+      Bytes());
+}
+
+// The first start compiles inside of the profile run. Llama-3.1-8B: 128,256 x 4,096 x 2 bytes, of
+// which each of two ranks has half; nothing where nothing is compiled, or all of it was before.
+// Source: vllm issue 54122.
+TEST(VllmEngine, TheFirstStartCompiles) {
+  const auto copy = [](int count, std::string_view options, std::string_view env = {},
+                       std::string_view version = "0.28.0") {
+    Asked asked = testing::ask({.config = testing::kLlama8b,
+                                .gpu = "l40s",
+                                .count = count,
+                                .version = version,
+                                .options = options});
+    if (!env.empty()) asked.settings.env[std::string(env)] = "1";
+    return row_of(testing::assess("vllm", asked), "first compilation");
+  };
+  const Bytes table(128256 * 4096 * 2);
+  EXPECT_EQ(copy(1, "{}"), table);
+  EXPECT_EQ(copy(2, R"({"tensor_parallel_size":2})"), Bytes(table.count() / 2));
+  EXPECT_EQ(copy(1, R"({"enforce_eager":true})"), Bytes());
+  EXPECT_EQ(copy(1, "{}", "VLLM_FORCE_AOT_LOAD"), Bytes());
+  EXPECT_EQ(copy(1, "{}", {}, "0.21.0"), Bytes());
+  // 1,024 sequences' logits were more than it before; the upper end of the cache is a restart's.
+  const Asked asked =
+      testing::ask({.config = testing::kLlama8b, .gpu = "l40s", .version = "0.28.0"});
+  Asked again = asked;
+  again.settings.env["VLLM_FORCE_AOT_LOAD"] = "1";
+  const Assessment first = testing::assess("vllm", asked);
+  const Assessment restart = testing::assess("vllm", again);
+  EXPECT_GE(first.kv.available.high, restart.kv.available.likely);
+  EXPECT_GT(restart.kv.available.likely, first.kv.available.likely);
 }
 
 TEST(VllmEngine, HeadsMustDivide) {

@@ -88,7 +88,9 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
     a.encoder = Bytes(s.item_transient_bytes) * items;
     a.outputs = Bytes(s.item_output_bytes) * items;
   }
-  a.peak = a.stays + a.outputs + std::max({a.sampler, a.layer, a.encoder}) + s.measured_shift;
+  a.compile = s.first_compile;
+  a.peak =
+      a.stays + a.outputs + std::max({a.sampler, a.layer, a.encoder, a.compile}) + s.measured_shift;
   return a;
 }
 
@@ -188,7 +190,9 @@ VllmTotals evaluate(const VllmShape& s, const VllmPoint& p) {
   r.weights = s.weights + s.weights_per_batch_token * p.batch_tokens;
   r.activations = activations(s, p);
   r.all_reduce = all_reduce_buffers(s, p.batch_tokens);
-  r.non_torch = s.non_torch + r.all_reduce;
+  r.sampler_state = Bytes(s.sampler_state) * p.max_seqs;
+  if (s.first_compile_stays) r.compile_left = s.first_compile;
+  r.non_torch = s.non_torch + r.all_reduce + r.sampler_state + r.compile_left;
   r.graph_counts = graph_counts(s, p);
   if (r.graph_counts.all() > 0) {
     r.graphs_taken = s.graph_piece_bytes * r.graph_counts.piecewise +

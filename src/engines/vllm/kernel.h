@@ -72,9 +72,13 @@ struct VllmShape {
   int64_t item_tokens = 0;             // largest multimodal item; 0 = no tower profiled
   int64_t items_per_prompt = 0;        // limit_mm_per_prompt; 0 = what the length holds
   int64_t item_transient_bytes = 0, item_output_bytes = 0;
+  // The first start compiles inside of the profile run: a copy of the embedding.
+  Bytes first_compile;
+  bool first_compile_stays = false;
 
-  // Outside of torch, and graphs
+  // Beside the weights and the peak, and graphs
   Bytes non_torch;
+  int64_t sampler_state = 0;  // bytes of a sequence that stay on the card
   // Buffers of the fused all-reduce (all_reduce_buffers below).
   int64_t all_reduce_row = 0;     // bytes of a token in the parts of all ranks; 0 = not fused
   int64_t all_reduce_tokens = 0;  // largest batch that it serves
@@ -115,10 +119,10 @@ struct VllmPoint {
 int64_t profiled_items(const VllmShape& shape, const VllmPoint& point);
 
 struct VllmActivations {
-  Bytes stays;                    // alive through the whole profile run
-  Bytes sampler, layer, encoder;  // alternatives: the largest counts
-  Bytes outputs;                  // items for the encoder and its outputs, kept
-  Bytes experts;                  // workspace, part of `stays` or of `layer`
+  Bytes stays;                             // alive through the whole profile run
+  Bytes sampler, layer, encoder, compile;  // alternatives: the largest counts
+  Bytes outputs;                           // items for the encoder and its outputs, kept
+  Bytes experts;                           // workspace, part of `stays` or of `layer`
   Bytes peak;
 };
 
@@ -133,8 +137,10 @@ struct VllmTotals {
   Bytes requested;  // share x total
   Bytes weights;
   VllmActivations activations;
-  Bytes non_torch;     // with the all-reduce's buffers
-  Bytes all_reduce;    // these alone
+  Bytes non_torch;   // with the three below
+  Bytes all_reduce;  // the all-reduce's buffers
+  Bytes sampler_state;
+  Bytes compile_left;  // what compiling took and did not give back
   Bytes graphs;        // estimate, whether charged or not
   Bytes graphs_taken;  // what capturing them takes
   GraphCounts graph_counts;

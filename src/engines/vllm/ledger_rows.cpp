@@ -138,7 +138,11 @@ void Rows::activations(Ledger& ledger) const {
         {"bytes_per_token", double(s.stays_per_length)}}});
   add("encoder inputs and outputs", a.outputs,
       {"items x (patches x values of a patch + tokens x hidden_size) x element", {}});
-  if (a.layer >= a.sampler && a.layer >= a.encoder) {
+  if (a.compile > std::max({a.sampler, a.layer, a.encoder})) {
+    add("first compilation", a.compile,
+        {"vocabulary / tensor_parallel x hidden_size x element, until a restart",
+         {{"tensor_parallel", double(b_.given.tensor)}}});
+  } else if (a.layer >= a.sampler && a.layer >= a.encoder) {
     add("one layer's forward pass", a.layer,
         {"batch_tokens x bytes_per_token (+ MLA rows, expert rows)",
          {{"batch_tokens", t}, {"bytes_per_token", double(s.layer_per_token)}}});
@@ -163,14 +167,32 @@ void Rows::runtime(Ledger& ledger) const {
   context.formula = {"gone before vLLM looks at the card, outside of its budget", {}};
   ledger.add(std::move(context));
   const Bytes fused = d_.totals.all_reduce;
+  const Bytes state = d_.totals.sampler_state, left = d_.totals.compile_left;
   LedgerRow outside =
-      row(Component::runtime, "kernels and libraries", d_.non_torch + ByteRange::exactly(-fused),
+      row(Component::runtime, "kernels and libraries",
+          d_.non_torch + ByteRange{-fused - state, -fused - state - left, -fused - state - left},
           measured_.non_torch ? Basis::measured : Basis::modelled);
   outside.source = kFitted;
   outside.formula = {"memory outside of torch after the profile run", {}};
   ledger.add(std::move(outside));
-  if (fused.count() == 0) return;
   const VllmShape& s = d_.stage->shape;
+  if (state.count() > 0) {
+    LedgerRow counters =
+        row(Component::runtime, "sampler counters", ByteRange::exactly(state), Basis::derived);
+    counters.source = "vllm v1/worker/gpu/sample/penalties.py";
+    counters.formula = {"sequences x (4 vocabulary + vocabulary / 8)",
+                        {{"sequences", double(b_.decided.max_seqs)}}};
+    ledger.add(std::move(counters));
+  }
+  if (left.count() > 0) {
+    LedgerRow stays = row(Component::runtime, "left by the first compilation",
+                          ByteRange{Bytes(), left, left}, Basis::modelled);
+    stays.source = kFitted;
+    stays.formula = {"vocabulary / tensor_parallel x hidden_size x element, until a restart",
+                     {{"tensor_parallel", double(b_.given.tensor)}}};
+    ledger.add(std::move(stays));
+  }
+  if (fused.count() == 0) return;
   LedgerRow buffers =
       row(Component::runtime, "all-reduce buffers", ByteRange::exactly(fused), Basis::derived);
   buffers.source = "flashinfer comm/trtllm_ar.py";

@@ -61,6 +61,11 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   p.sampler_percent = facts.integer("sampler_percent");
   p.layer_percent = facts.integer("layer_percent");
   p.items_per_prompt = facts.integer(facts.row("items_per_prompt", now), "value");
+  p.encoder_profiled = facts.integer(facts.row("encoder_profiled", now), "value") != 0;
+  const json::Value& compile = facts.row("first_compile", now);
+  p.first_compile_charged = compile.find("charged") != nullptr;
+  p.first_compile_stays = compile.find("stays") != nullptr;
+  p.sampler_state_charged = facts.integer(facts.row("sampler_state", now), "value") != 0;
   p.encoder_percent = facts.integer("encoder_percent");
   p.expert_percent = facts.integer("expert_percent");
 }
@@ -118,6 +123,16 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   p.habit_high_per_mille = facts.integer(habit, "high");
 }
 
+// The release's choice for a model that runner 2 can serve.
+bool leads_with_runner_2(Facts& facts, const Circumstances& now) {
+  if (facts.flag("second_runner_all")) return true;
+  if (now.speculates || (now.pooling && !facts.flag("second_runner_pooling"))) return false;
+  if (now.quantised && !facts.flag("second_runner_quantised")) return false;
+  if (now.dense && facts.flag("second_runner_dense")) return true;
+  const std::vector<std::string> moved = facts.list("second_runner_models");
+  return std::find(moved.begin(), moved.end(), now.architecture) != moved.end();
+}
+
 }  // namespace
 
 Result<Profile> load_profile(const Version& version, Circumstances& now,
@@ -128,16 +143,11 @@ Result<Profile> load_profile(const Version& version, Circumstances& now,
   p.version = facts.version();
   now.first_engine = use_first_engine ? *use_first_engine : facts.flag("first_engine");
   p.utilisation = facts.number("utilisation");
-  p.leading_runner = facts.integer("leading_runner");
-  // Runner 2 serves what `now.runner` marked as eligible, of the models for which the version made
+  // Runner 2 serves what `now.runner` marked as possible, of the models for which the version made
   // it the default.
-  const std::vector<std::string> moved = facts.list("second_runner_models");
-  const bool quantised_too = facts.flag("second_runner_quantised");
-  const bool listed =
-      moved.empty() || std::find(moved.begin(), moved.end(), now.architecture) != moved.end();
   if (use_second_runner) {
     now.runner = *use_second_runner ? 2 : 1;
-  } else if (p.leading_runner < 2 || !listed || (now.quantised && !quantised_too)) {
+  } else if (now.runner == 2 && !leads_with_runner_2(facts, now)) {
     now.runner = 1;
   }
   const json::Value& charge = facts.row("graph_estimate", now);

@@ -31,7 +31,6 @@ struct Profile {
   double utilisation = 0;          // default of gpu_memory_utilization
   bool graphs_charged = false;     // the graph estimate is subtracted from the budget
   bool blocks_are_memory = false;  // num_gpu_blocks_override replaces the available memory
-  int64_t leading_runner = 1;      // runner of dense decoder models without speculation
 
   // Batch limits where the user gives none
   int64_t batch_tokens = 0, max_seqs = 0;
@@ -66,7 +65,11 @@ struct Profile {
   int64_t sampler_low_bytes = 0;     // where another kernel may be installed
   int64_t sampler_buffer_bytes = 0;  // per scratch row and vocabulary entry
   bool sampler_when_chunked = true;
-  int64_t items_per_prompt = 0;  // of one modality, where limit_mm_per_prompt is not given
+  int64_t items_per_prompt = 0;        // of one modality, where limit_mm_per_prompt is not given
+  bool encoder_profiled = true;        // the profile run puts items through the encoder
+  bool first_compile_charged = false;  // what compiling takes counts as activations
+  bool first_compile_stays = false;    // and is not given back before the cache is sized
+  bool sampler_state_charged = false;  // counters of the sampler on the card lie in the budget
   Bytes cublas_workspace;
   bool expert_workspace_stays = false;
   int64_t expert_token_cap = 0;

@@ -108,6 +108,8 @@ Result<bool> read_budget(const Reader& r, Given& g) {
   // vLLM counts these "GB" as GiB.
   if (offload) g.offload = Bytes(int64_t(*offload * double(GiB(1).count())));
   TRY_ASSIGN(g.ngrams_on_host, r.flag("engram_config.cpu_offload", false));
+  TRY_ASSIGN(g.fast_prefill, r.flag("kv_sharing_fast_prefill", false));
+  TRY_ASSIGN(g.dual_batch, r.flag("enable_dbo", false));
   return true;
 }
 
@@ -212,14 +214,15 @@ Result<bool> read_kernels(const Reader& r, const Version& version, Given& g) {
   return true;
 }
 
-Result<bool> read_multimodal(const Reader& r, Given& g) {
+Result<bool> read_multimodal(const Reader& r, const model::Model& model, Given& g) {
   TRY_ASSIGN(g.language_only, r.flag("language_model_only", false));
   TRY_ASSIGN(g.skip_tower_profiling, r.flag("skip_mm_profiling", false));
   TRY_ASSIGN(const auto pixels, r.count("mm_processor_kwargs.max_pixels", 1, int64_t{1} << 40));
   TRY_ASSIGN(const auto edge,
              r.count("mm_processor_kwargs.size.longest_edge", 1, int64_t{1} << 40));
   g.item_pixels = pixels.value_or(edge.value_or(0));
-  // Nothing to profile when every modality named is switched off.
+  // Nothing to profile when every modality is switched off: those named, and video where the model
+  // reads it.
   bool any = false, all_zero = true;
   for (const char* modality : {"image", "video", "audio"}) {
     const std::string name = std::string("limit_mm_per_prompt.") + modality;
@@ -232,6 +235,8 @@ Result<bool> read_multimodal(const Reader& r, Given& g) {
     if (modality == std::string_view("image")) g.images_per_prompt = value->as_integer();
     if (modality == std::string_view("video")) g.videos_per_prompt = value->as_integer();
   }
+  const bool reads_video = model.vision && model.vision->image_tokens > 0;
+  if (reads_video && g.videos_per_prompt.value_or(1) != 0) all_zero = false;
   g.no_items = any && all_zero;
   if (g.no_items) g.skip_tower_profiling = true;
   return true;
@@ -326,6 +331,7 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
       g.marlin = g.marlin || is_on(value);
     }
     if (name == "VLLM_PLE_CPU_OFFLOAD") g.ngrams_on_host = is_on(value);
+    if (name == "VLLM_FORCE_AOT_LOAD") g.compiled_before = is_on(value);
     if (name == "VLLM_MOE_USE_DEEP_GEMM") g.deep_gemm_experts = is_on(value);
     if (name == "VLLM_PP_LAYER_PARTITION") {
       for (const std::string_view part : split(value, ',')) {
@@ -355,7 +361,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_kernels(reader, question.settings.version, given));
   TRY_ASSIGN(const auto program, question.settings.options.string(kProgramOption));
   if (program) given.entry = entry_of(*program);
-  TRY(read_multimodal(reader, given));
+  TRY(read_multimodal(reader, *question.model, given));
   TRY(read_adapters(reader, given, notes));
   TRY(read_speculation(reader, question, given));
   TRY(read_environment(question.settings.env, given));

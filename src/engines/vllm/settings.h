@@ -55,7 +55,10 @@ struct Given {
   std::vector<int64_t> capture_sizes;
   std::optional<int64_t> largest_capture;
   Bytes offload;
-  bool ngrams_on_host = false;  // VLLM_PLE_CPU_OFFLOAD
+  bool ngrams_on_host = false;   // VLLM_PLE_CPU_OFFLOAD
+  bool compiled_before = false;  // VLLM_FORCE_AOT_LOAD: starts from what an earlier start compiled
+  bool fast_prefill = false;     // kv_sharing_fast_prefill
+  bool dual_batch = false;       // enable_dbo
   int64_t lora_slots = 0, lora_rank = 0;
   Speculation speculation = Speculation::none;
   std::string speculative_method;
