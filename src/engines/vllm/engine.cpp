@@ -124,7 +124,7 @@ void note_first_start(const Budget& budget, Notes& notes) {
                "counted as the first start, whose compilation vLLM charges to the cache; a restart "
                "that finds ~/.cache/vllm has " +
                    format_gib(more) +
-                   " more for it on each card (VLLM_FORCE_AOT_LOAD=1 plans such a one)");
+                   " GiB more for it on each card (VLLM_FORCE_AOT_LOAD=1 plans such a one)");
 }
 
 Result<Assessment> assess_vllm(const Question& q) {

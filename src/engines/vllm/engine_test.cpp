@@ -175,6 +175,12 @@ TEST(VllmEngine, TheFirstStartCompiles) {
   const Assessment restart = testing::assess("vllm", again);
   EXPECT_GE(first.kv.available.high, restart.kv.available.likely);
   EXPECT_GT(restart.kv.available.likely, first.kv.available.likely);
+  // Said, with the difference: 0.979 less a layer over 2,048 tokens, 4,096 x (3 x 4,096 + 3 x
+  // 14,336).
+  const auto& said = first.notes.assumptions;
+  ASSERT_TRUE(std::any_of(said.begin(), said.end(), [](const Note& n) {
+    return n.id == "first_start" && n.text.find(" has 0.77 GiB more for it") != std::string::npos;
+  }));
 }
 
 TEST(VllmEngine, HeadsMustDivide) {
