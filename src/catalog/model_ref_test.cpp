@@ -57,6 +57,12 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
       {"QuantTrio/Qwen3-235B-A22B-Instruct-2507-AWQ", "Qwen/Qwen3-235B-A22B-Instruct-2507", "awq",
        ""},
       {"cyankiwi/gemma-4-31B-it-AWQ-4bit", "google/gemma-4-31B-it", "compressed-tensors", ""},
+      {"cyankiwi/Qwen3.8-27B-AWQ-INT4", "Qwen/Qwen3.8-27B", "compressed-tensors", ""},
+      {"cyankiwi/Qwen3.8-27B-AWQ-BF16-INT4", "Qwen/Qwen3.8-27B", "compressed-tensors", ""},
+      {"nvidia/Qwen3.8-27B-NVFP4", "nvidia/Qwen3.8-27B-NVFP4", "modelopt", ""},
+      {"google/gemma-4-12B-it-qat-w4a16-ct", "google/gemma-4-12B-it-qat-w4a16-ct",
+       "compressed-tensors", ""},
+      {"Qwen/Qwen2-Audio-7B", "Qwen/Qwen2-Audio-7B-Instruct", "", ""},
       {"unsloth/Llama-3.2-3B-Instruct-bnb-4bit", "meta-llama/Llama-3.2-3B", "bitsandbytes", ""},
       {"unsloth/gpt-oss-20b-BF16", "openai/gpt-oss-20b", "", "bf16"},
       // GGUF

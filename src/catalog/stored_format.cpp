@@ -66,6 +66,17 @@ constexpr std::string_view kInt4Group128 = VRAMWISE_COMPRESSED(
 constexpr std::string_view kInt4Group32 = VRAMWISE_COMPRESSED(
     "pack-quantized",
     R"({"num_bits":4,"type":"int","symmetric":true,"strategy":"group","group_size":32})", "null");
+// With zero points: config.json and tensor counts of four such repositories.
+constexpr std::string_view kInt4Group32Zeros = VRAMWISE_COMPRESSED(
+    "pack-quantized",
+    R"({"num_bits":4,"type":"int","symmetric":false,"strategy":"group","group_size":32})", "null");
+// Linear attention stays in 16 bits: of Qwen3.8-27B, 256 matrices are packed, those of 64 MLPs and
+// of 16 attention layers.
+constexpr std::string_view kInt4Bf16 =
+    R"({"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"group_0":{)"
+    R"("targets":["Linear"],"input_activations":null,"weights":{"num_bits":4,"type":"int",)"
+    R"("symmetric":false,"strategy":"group","group_size":32}}},"ignore":["lm_head",)"
+    R"("re:.*mlp\\.gate$","re:.*linear_attn.*","re:.*vis(ion|ual).*","re:mtp.*"]})";
 // Nothing but the routed experts: element counts of Qwen3-Next, Qwen3-Coder-Next and Qwen3.5-122B
 // on the hub.
 constexpr std::string_view kInt4Experts =
@@ -135,8 +146,10 @@ constexpr Rule kRules[] = {
      "routed experts stored in int4 in groups of 32, the rest in 16 bits", "qwen3.6 b-a"},
     {"-awq-4bit", Publisher::cyankiwi, "", kInt4Group32,
      "stored in int4 in groups of 32 (compressed-tensors)"},
-    {"-awq-int4", Publisher::cyankiwi, "", kInt4Group32,
-     "stored in int4 in groups of 32 (compressed-tensors)"},
+    {"-awq-bf16-int4", Publisher::cyankiwi, "", kInt4Bf16,
+     "stored in int4 in groups of 32 with zero points, linear attention in 16 bits"},
+    {"-awq-int4", Publisher::cyankiwi, "", kInt4Group32Zeros,
+     "stored in int4 in groups of 32 with zero points (compressed-tensors)"},
     {"-awq-8bit", Publisher::cyankiwi, "", kInt8Group32,
      "stored in int8 in groups of 32 (compressed-tensors)"},
     {"-awq-4bit", Publisher::any, "", kAwq, "stored as AWQ, 4 bits in groups of 128"},
