@@ -171,7 +171,8 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
     tokens = std::clamp<int64_t>(given.item_pixels / tower.pixels_per_token, 1, tokens);
   }
   shape.item_tokens = tokens + tower.framing_tokens;
-  const auto& limit = video ? given.videos_per_prompt : given.images_per_prompt;
+  const bool no_images = given.images_per_prompt.value_or(1) == 0;
+  const auto& limit = video || no_images ? given.videos_per_prompt : given.images_per_prompt;
   shape.items_per_prompt = limit.value_or(profile.items_per_prompt);
   const int64_t patches = tokens * tower.patches_per_token;
   shape.item_transient_bytes =

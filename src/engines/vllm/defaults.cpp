@@ -75,8 +75,22 @@ void replace_bfloat16(const model::Model& model, const Profile& profile, Decided
              "vllm config/model.py");
 }
 
-void decide_batch(const Given& given, const Profile& profile, const Circumstances& now,
-                  Decided& d) {
+// Tokens of the largest item where one may not be split over batches. Gemma 4's models with
+// embeddings per layer (E2B, E4B) see forward only.
+int64_t whole_item(const model::Model& model, const Given& given, const Profile& profile) {
+  const auto& types = profile.whole_items;
+  if (given.language_only || given.no_items) return 0;
+  if (std::find(types.begin(), types.end(), model.model_type) == types.end()) return 0;
+  bool tower = false;
+  for (const model::Tensor& t : model.tensors) {
+    if (t.role == model::Role::per_layer_embedding) return 0;
+    tower = tower || t.role == model::Role::tower;
+  }
+  return tower ? profile.whole_item_tokens : 0;
+}
+
+void decide_batch(const model::Model& model, const Given& given, const Profile& profile,
+                  const Circumstances& now, Decided& d, Notes& notes) {
   int64_t tokens = profile.batch_tokens;
   if (now.first_engine) {
     d.chunked = given.chunked_prefill.value_or(d.max_model_len > profile.chunked_above);
@@ -89,12 +103,22 @@ void decide_batch(const Given& given, const Profile& profile, const Circumstance
   int64_t seqs = profile.max_seqs;
   if (!d.chunked) tokens = std::max(tokens, d.max_model_len);
   d.max_seqs = given.max_seqs.value_or(seqs);
+  const int64_t item = whole_item(model, given, profile);
   if (given.batch_tokens) {
     d.batch_tokens = *given.batch_tokens;
   } else {
+    if (profile.batch_holds_item) tokens = std::max(tokens, item);
     d.batch_tokens = std::min(tokens, saturating_multiply(d.max_seqs, d.max_model_len));
   }
   if (!given.max_seqs) d.max_seqs = std::min(d.max_seqs, d.batch_tokens);
+  if (d.batch_tokens < item) {
+    const std::string floor = std::to_string(item);
+    notes.warn("item_larger_than_batch",
+               "vLLM stops with \"max_tokens_per_mm_item (" + floor +
+                   ") is larger than max_num_batched_tokens\": give --max-num-batched-tokens " +
+                   floor + " or more, or --language-model-only",
+               "vllm issue 42687");
+  }
 }
 
 }  // namespace
@@ -127,7 +151,7 @@ Decided decide(const Question& question, const Given& given, const Profile& prof
     replace_bfloat16(model, profile, d, notes);
   }
   decide_cache_type(question, given, profile, d, notes);
-  decide_batch(given, profile, now, d);
+  decide_batch(model, given, profile, now, d, notes);
   d.conv = asked_type(given.conv_dtype).value_or(d.plain);
   const auto state = asked_type(given.state_dtype);
   d.state = state.value_or(d.conv);

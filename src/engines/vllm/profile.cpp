@@ -156,6 +156,9 @@ Result<Profile> load_profile(const Version& version, Circumstances& now,
   const json::Value& batch = facts.row("batch_limits", now);
   p.batch_tokens = facts.integer(batch, "tokens");
   p.max_seqs = facts.integer(batch, "sequences");
+  p.whole_items = facts.list("whole_items");
+  p.whole_item_tokens = facts.integer("whole_item_tokens");
+  p.batch_holds_item = facts.flag("batch_holds_item");
   p.unchunked_floor = facts.integer("first_engine_batch_floor");
   p.chunked_batch = facts.integer("first_engine_chunk");
   p.chunked_above = facts.integer("first_engine_chunked_above");

@@ -34,6 +34,10 @@ struct Profile {
 
   // Batch limits where the user gives none
   int64_t batch_tokens = 0, max_seqs = 0;
+  // Model types whose media see both ways, so that an item is not split over batches.
+  std::vector<std::string> whole_items;
+  int64_t whole_item_tokens = 0;  // of their largest item
+  bool batch_holds_item = false;  // the default rises to hold it; else the server stops
   int64_t unchunked_floor = 0, chunked_batch = 0, chunked_above = 0;  // first engine only
 
   // Cache

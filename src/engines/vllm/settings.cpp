@@ -221,8 +221,8 @@ Result<bool> read_multimodal(const Reader& r, const model::Model& model, Given& 
   TRY_ASSIGN(const auto edge,
              r.count("mm_processor_kwargs.size.longest_edge", 1, int64_t{1} << 40));
   g.item_pixels = pixels.value_or(edge.value_or(0));
-  // Nothing to profile when every modality is switched off: those named, and video where the model
-  // reads it.
+  // Nothing to profile when all that the tower reads is switched off (`_mark_tower_model` of
+  // model_executor/models/interfaces.py); a limit that is not given is not zero.
   bool any = false, all_zero = true;
   for (const char* modality : {"image", "video", "audio"}) {
     const std::string name = std::string("limit_mm_per_prompt.") + modality;
@@ -235,9 +235,15 @@ Result<bool> read_multimodal(const Reader& r, const model::Model& model, Given& 
     if (modality == std::string_view("image")) g.images_per_prompt = value->as_integer();
     if (modality == std::string_view("video")) g.videos_per_prompt = value->as_integer();
   }
-  const bool reads_video = model.vision && model.vision->image_tokens > 0;
-  if (reads_video && g.videos_per_prompt.value_or(1) != 0) all_zero = false;
-  g.no_items = any && all_zero;
+  const auto& vision = model.vision;
+  if (vision) {
+    // Towers of Qwen and Gemma 4 read videos too.
+    const bool reads_videos = vision->image_tokens > 0 || vision->pixels_per_token > 0;
+    const bool videos = reads_videos && g.videos_per_prompt.value_or(1) != 0;
+    g.no_items = g.images_per_prompt.value_or(1) == 0 && !videos;
+  } else {
+    g.no_items = any && all_zero;
+  }
   if (g.no_items) g.skip_tower_profiling = true;
   return true;
 }

@@ -242,6 +242,51 @@ TEST(VllmWorkedExamples, EncoderBudget) {
   // Qwen's largest image fills the budget by itself; a processor told otherwise makes it smaller.
   EXPECT_EQ(items(kQwen3Vl, "{}"), 1);
   EXPECT_EQ(items(kQwen3Vl, R"({"mm_processor_kwargs":{"max_pixels":1048576}})"), 8192 / 1024);
+  // It reads videos too: without images they are profiled, and its tower stays.
+  EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"image":0}})"), 1);
+  EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"audio":0}})"), 1);
+  EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"image":0,"video":0}})"), 0);
+}
+
+// Gemma 4's media see both ways, so that a video of 2,496 tokens is not split over batches: 0.20 to
+// 0.22 stop where a batch is smaller, later ones raise their default (vllm issue 42687, PR 43051).
+// Gemma 4 12B on an A10 at 0.26.0 prints 256,669 tokens and 3.92x of 65,536 for 11.13 GiB.
+TEST(VllmWorkedExamples, ItemsThatAreNotSplit) {
+  const auto gemma = [](std::string_view version, std::string_view options, std::string_view more) {
+    const std::string config =
+        R"({"model_type":"gemma4_unified","architectures":["Gemma4UnifiedForConditionalGeneration"],
+ "dtype":"bfloat16","vision_config":{"model_type":"gemma4_unified_vision","model_patch_size":48},
+ "text_config":{"model_type":"gemma4_unified_text","hidden_size":3840,"intermediate_size":15360,
+  "num_hidden_layers":48,"num_attention_heads":16,"num_key_value_heads":8,"head_dim":256,
+  "num_global_key_value_heads":1,"global_head_dim":512,"attention_k_eq_v":true,
+  "sliding_window":1024,"vocab_size":262144,"max_position_embeddings":262144)" +
+        std::string(more) + "}}";
+    return ask({.config = config, .gpu = "a10", .version = version, .options = options});
+  };
+  constexpr std::string_view k65536 = R"({"max_model_len":65536})";
+  const Build b = built(gemma("0.26.0", k65536, ""));
+  EXPECT_EQ(b.decided.batch_tokens, 2496);
+  // 377 blocks hold a window, two batches and the block that both begin in; 40 layers of 8,192 B.
+  const int64_t window = 377 * 16, tokens = 65536;
+  EXPECT_EQ(need_of(b.stages[0].shape, tokens, 2496).count(),
+            window * 40 * 8192 + tokens * 8 * 2048);
+  const auto batch_of = [&](std::string_view version, std::string_view options,
+                            std::string_view more, size_t warnings) {
+    Notes notes;
+    const Asked asked = gemma(version, options, more);
+    const auto of = build(asked.question(), notes);
+    EXPECT_TRUE(of);
+    size_t stops = 0;
+    for (const Note& n : notes.warnings) stops += n.id == "item_larger_than_batch" ? 1 : 0;
+    EXPECT_EQ(stops, warnings) << version << options;
+    return of ? of->decided.batch_tokens : 0;
+  };
+  EXPECT_EQ(batch_of("0.22.0", k65536, "", 1), 2048);
+  EXPECT_EQ(batch_of("0.19.0", k65536, "", 0), 2048);
+  EXPECT_EQ(batch_of("0.26.0", R"({"max_num_batched_tokens":1024})", "", 1), 1024);
+  EXPECT_EQ(batch_of("0.26.0", R"({"language_model_only":true})", "", 0), 2048);
+  // E2B and E4B see forward only.
+  EXPECT_EQ(batch_of("0.26.0", k65536, R"(,"hidden_size_per_layer_input":256)", 0), 2048);
 }
 
 // NVML does not tell the memory of a GB10, so that the smallest tier of batches holds (vllm PR
@@ -273,6 +318,31 @@ TEST(VllmWorkedExamples, StatesRaiseTheBlock) {
   const Stage& stage = b.stages.front();
   EXPECT_EQ(stage.pool.block_tokens, 544);
   EXPECT_NEAR(stage.pool.state_padding, 0.0264, 0.00005);
+}
+
+// Hybrids cache prefixes of themselves from 0.28 on (vllm PR 50991): each of the three groups of
+// states then takes two pages of a request. 0.27.1 does not yet: Qwen3.8-27B on two Quadro RTX 6000
+// prints 4.62x of 16,384 tokens, 111 pages over 21 and three.
+TEST(VllmWorkedExamples, StatesOfARequest) {
+  const auto pages = [](std::string_view version, std::string_view options) {
+    const Asked asked =
+        ask({.config = testing::kQwen122bA10b, .count = 8, .version = version, .options = options});
+    return pages_of(built(asked).stages.front().shape, 16384, 2048);
+  };
+  constexpr std::string_view kOn = R"({"tensor_parallel_size":8,"enable_prefix_caching":true})";
+  constexpr std::string_view kDefault = R"({"tensor_parallel_size":8})";
+  EXPECT_EQ(pages("0.27.1", kOn) - pages("0.27.1", kDefault), 3);
+  EXPECT_EQ(pages("0.28.0", kOn), pages("0.28.0", kDefault));
+}
+
+// 286,007 tokens for 1.12 requests of 256,000 of Gemma 4 26B at 0.20.2; blocks of one group before.
+TEST(VllmWorkedExamples, PoolFigureByVersion) {
+  const auto by_concurrency = [](std::string_view version) {
+    return built(ask({.config = kGemma3, .version = version})).profile.figure_by_concurrency;
+  };
+  EXPECT_FALSE(by_concurrency("0.20.0"));
+  EXPECT_TRUE(by_concurrency("0.20.2"));
+  EXPECT_TRUE(by_concurrency("0.21.0"));
 }
 
 TEST(VllmWorkedExamples, KeyValueHeadsAreCopiedBeyondTheirNumber) {
