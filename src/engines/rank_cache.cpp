@@ -130,6 +130,26 @@ class Visitor {
   bool beside_latent_, has_indexer_;
 };
 
+// Attention with keys and values of its own, the kind that layers share in Gemma 3n and 4.
+bool is_plain_attention(const model::Layer& layer) {
+  return std::any_of(layer.caches.begin(), layer.caches.end(), [](const CacheLayout& layout) {
+    return std::holds_alternative<model::FullAttention>(layout) ||
+           std::holds_alternative<model::SlidingWindow>(layout);
+  });
+}
+
+// The layer whose layouts `layer` stores: its own, or where shared ones are copied the sharer's.
+const model::Layer& stored_as(const model::Model& model, const model::Layer& layer,
+                              const CacheRules& rules) {
+  if (!rules.copies_shared || layer.caches.size() != 1) return layer;
+  const auto* shared = std::get_if<model::SharedCache>(&layer.caches.front());
+  if (shared == nullptr || shared->layer < 0 || shared->layer >= int64_t(model.layers.size())) {
+    return layer;
+  }
+  const model::Layer& source = model.layers[size_t(shared->layer)];
+  return is_plain_attention(source) ? source : layer;
+}
+
 void add_layer(const model::Layer& layer, int32_t index, bool sparse, const CacheRules& rules,
                std::vector<LayerCache>& out) {
   bool latent = false;
@@ -165,7 +185,9 @@ std::vector<LayerCache> rank_caches(const model::Model& model, const CacheRules&
   caches.reserve(model.layers.size() + 4);
   int32_t index = 0;
   const bool sparse = has_indexer(model);
-  for (const model::Layer& layer : model.layers) add_layer(layer, index++, sparse, rules, caches);
+  for (const model::Layer& layer : model.layers) {
+    add_layer(stored_as(model, layer, rules), index++, sparse, rules, caches);
+  }
   for (int64_t i = 0; i < mtp_layers && i < int64_t(model.mtp_layers.size()); ++i) {
     add_layer(model.mtp_layers[size_t(i)], index++, sparse, rules, caches);
   }

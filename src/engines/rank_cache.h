@@ -36,6 +36,7 @@ struct CacheRules {
   int64_t compressed_rope_dim = 64;    // 16-bit part of a compressed row (DeepSeek-V4)
   int64_t compressed_scale_bytes = 8;  // scales of a compressed row
   int64_t speculative_tokens = 0;      // convolution states grow by them
+  bool copies_shared = false;  // layers that read an earlier layer's attention have a pool too
 };
 
 struct LayerCache {

@@ -77,6 +77,22 @@ std::optional<Error> other_file(const json::Reader& config) {
   return std::nullopt;
 }
 
+// Sizes of the vision tower by the keys of the config, whatever the tower is built from.
+Result<bool> name_vision(const json::Reader& config, Model& model) {
+  const auto vision = config.find({"vision_config"});
+  if (!model.vision || !vision || !vision->is_object()) return true;
+  VisionTower::Named named;
+  constexpr int64_t kMost = int64_t{1} << 32;
+  TRY_ASSIGN(const auto hidden,
+             vision->optional_integer({"hidden_size", "vt_hidden_size"}, 0, kMost));
+  TRY_ASSIGN(const auto layers,
+             vision->optional_integer({"num_hidden_layers", "vt_num_hidden_layers"}, 0, kMost));
+  named.hidden_size = hidden.value_or(0);
+  named.layers = layers.value_or(0);
+  model.vision->named = named;
+  return true;
+}
+
 Error unknown_family(const json::Reader& config, std::string_view type, std::string_view name) {
   if (type.empty() && name.empty()) {
     if (auto other = other_file(config)) return std::move(*other);
@@ -144,6 +160,7 @@ Result<Model> from_config(const json::Reader& config, std::string_view id,
   const std::string source = config.where().source;
   TRY_ASSIGN(Model model, rule->build(shown.is_null() ? config : json::Reader(shown, source)));
   model.id = id;
+  TRY(name_vision(config, model));
   if (!type.empty()) model.model_type = type;
   if (assumes) {
     model.gguf = {};

@@ -368,5 +368,22 @@ TEST(FromConfig, HostileValues) {
   }
 }
 
+// The keys as the config has them; Qwen says depth, which is not one of them.
+TEST(FromConfig, VisionTowerAsTheConfigNamesIt) {
+  const auto named = [](std::string_view tower) {
+    const auto model = build(parsed(R"({"model_type": "llava_onevision", "text_config": {
+        "model_type": "qwen2", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 32}, "vision_config": {
+        "intermediate_size": 6, "patch_size": 2, "image_size": 4, "num_attention_heads": 2, )" +
+                                    std::string(tower) + "}}"));
+    EXPECT_TRUE(model) << (model ? "" : model.error().message);
+    return model && model->vision ? model->vision->named : std::nullopt;
+  };
+  const auto both = named(R"("hidden_size": 4, "num_hidden_layers": 2)");
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->hidden_size, 4);
+  EXPECT_EQ(both->layers, 2);
+}
+
 }  // namespace
 }  // namespace vramwise::model

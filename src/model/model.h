@@ -34,6 +34,12 @@ struct VisionTower {
   int64_t framing_tokens = 0;     // around an item in the prompt, without patches of their own
   int64_t patches_per_token = 1;  // patches merged into one token
   int64_t deepstack_layers = 0;   // extra feature levels handed to the decoder (Qwen3-VL)
+  // As vision_config names them: hidden_size and num_hidden_layers; 0 where it has no such key.
+  // What an engine makes of the two is its own affair (SGLang). No vision_config: not there.
+  struct Named {
+    int64_t hidden_size = 0, layers = 0;
+  };
+  std::optional<Named> named;
 };
 
 // How the model looks as a GGUF file and to llama.cpp. Filled by the family's rule.

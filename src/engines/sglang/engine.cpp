@@ -82,6 +82,10 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
     row(*ledger, Component::runtime, kBefore, r.before,
         r.before_measured ? Basis::measured : Basis::modelled, "gone before the weights are loaded",
         {}, "public server logs");
+    if (r.system.high.count() > 0) {
+      row(*ledger, Component::runtime, "the host's own programs", r.system, Basis::modelled,
+          "unified memory that is not free at the start", {}, "public server logs");
+    }
     row(*ledger, Component::runtime, "CUDA graphs", {r.graphs / 4, r.graphs, r.graphs * 2},
         Basis::modelled, "captured batch x bytes", {{"batch", double(s.graph_batch)}},
         "sglang server_args.py");
@@ -103,8 +107,11 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t need_tokens
         Basis::derived, "(tokens x ratio + page) x bytes_per_token",
         {{"tokens", double(r.window_tokens)}, {"bytes_per_token", double(r.cells.window)}}, kPools);
     row(*ledger, Component::kv_cache, "state slots", ByteRange::exactly(r.state_pool),
-        Basis::derived, "(slots + 1) x bytes_per_slot",
-        {{"slots", double(r.state_slots)}, {"bytes_per_slot", double(r.cells.state)}}, kPools);
+        Basis::derived, "(slots + 1 + requests x drafted) x bytes_per_slot",
+        {{"slots", double(r.state_slots)},
+         {"requests x drafted", double(r.drafted_states)},
+         {"bytes_per_slot", double(r.cells.state)}},
+        kPools);
   }
   const int64_t window = std::min(need_tokens, r.cells.longest_window + s.chunk);
   const Bytes cache = (Bytes(r.cells.real_full) * need_tokens + Bytes(r.cells.window) * window +

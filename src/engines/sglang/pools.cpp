@@ -39,18 +39,52 @@ CacheRules cache_rules(const Setup& s) {
   rules.element = s.element;
   rules.conv = s.plain;
   rules.recurrent = s.state;
+  rules.copies_shared = true;
   return rules;
+}
+
+// Layers that the pool is sized for behind the trunk: the model's own prediction layer.
+int64_t predicting(const Question& q, const Setup& s) {
+  return s.mtp ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
+}
+
+// What a compressing layer (DeepSeek-V4) adds: a row for every few tokens, and the states of the
+// block that is not yet full, one for each window of tokens. Those of long blocks belong to a
+// request from some release on. With drafting the states are twice as deep.
+// Source: sglang model_executor/pool_configurator.py, DSV4PoolConfigurator.
+void add_compressed(const LayerCache& c, int64_t window, const Setup& s, Cells& cells) {
+  constexpr int64_t kUnit = 128;
+  const int64_t rows = c.token_bytes * kUnit / c.tokens_per_entry;
+  const int64_t whole = cells.full_rest_128 + rows;
+  cells.full += whole / kUnit;
+  cells.full_rest_128 = whole % kUnit;
+  if (c.kind != LayerCache::Kind::compressed) return;
+  const int64_t states = c.state_bytes * (s.draft_tokens > 0 ? 2 : 1);
+  const bool paged = s.block_states_paged || c.tokens_per_entry < window;
+  if (paged) {
+    cells.window += states / std::max<int64_t>(1, window);
+  } else {
+    cells.block_states += states;
+  }
 }
 
 Cells cells_of(const Question& q, const Setup& s, const RankDraft& draft) {
   const CacheRules rules = cache_rules(s);
   CacheRules stored = rules;
   stored.sparse_latent_row = s.sparse_row_bytes;
-  const int64_t mtp = s.mtp ? std::min<int64_t>(1, int64_t(q.model->mtp_layers.size())) : 0;
-  const StageRange range = stage_layers(int64_t(q.model->layers.size()), s.pipeline, 0);
+  // One formula counts a prediction layer of a compressing model as a share of all the others.
+  const int64_t mtp = s.compressed ? 0 : predicting(q, s);
+  const auto trunk = int64_t(q.model->layers.size());
+  const StageRange range = stage_layers(trunk, s.pipeline, 0);
   Cells cells;
   int64_t layers = 0;
-  for (const LayerCache& c : rank_caches(*q.model, rules, mtp)) {
+  const std::vector<LayerCache> counted = rank_caches(*q.model, rules, mtp);
+  for (const LayerCache& c : counted) {
+    if (c.kind == LayerCache::Kind::row_window) {
+      cells.longest_window = std::max(cells.longest_window, c.window);
+    }
+  }
+  for (const LayerCache& c : counted) {
     if (c.layer >= range.end && s.pipeline > 1) continue;
     switch (c.kind) {
       case LayerCache::Kind::window:
@@ -63,19 +97,28 @@ Cells cells_of(const Question& q, const Setup& s, const RankDraft& draft) {
         break;
       case LayerCache::Kind::row_window:
         cells.window += c.token_bytes;
-        cells.longest_window = std::max(cells.longest_window, c.window);
+        // Early releases size the row of the prediction layer too, whether it is used or not.
+        if (s.block_states_paged && c.layer + 1 == trunk && !q.model->mtp_layers.empty()) {
+          cells.window += c.token_bytes;
+        }
         break;
       case LayerCache::Kind::state: cells.state += c.state_bytes; break;
       case LayerCache::Kind::indexer:
         if (!s.index_keys_counted) break;
         [[fallthrough]];
-      case LayerCache::Kind::compressed: cells.full += c.token_bytes / c.tokens_per_entry; break;
+      case LayerCache::Kind::compressed: add_compressed(c, cells.longest_window, s, cells); break;
       case LayerCache::Kind::cross: break;
       default:
         cells.full += c.token_bytes;
         ++layers;
         break;
     }
+  }
+  if (s.compressed && s.draft_tokens > 0 && predicting(q, s) > 0) {
+    const int64_t all = (cells.full * 128 + cells.full_rest_128) * (trunk + 1) / trunk;
+    cells.full = all / 128;
+    cells.full_rest_128 = all % 128;
+    cells.window = cells.window * (trunk + 1) / trunk;
   }
   for (const LayerCache& c : rank_caches(*q.model, stored, mtp)) {
     if (c.is_growing() || c.kind == LayerCache::Kind::compressed) {
@@ -123,9 +166,24 @@ int64_t prefill_sizes(int64_t largest) {
   return count;
 }
 
+// A model with a vision_config leaves more free, by a reference tower and by how much larger its
+// own is: by the two keys that name its size, which a config may lack, and by 24 layers of 1024
+// for want of them. Source: sglang server_args.py, adjust_mem_fraction_for_vlm.
+double modal_factor(const Question& q, const Setup& s) {
+  if (!s.multimodal) return 1;
+  if (s.vision_sensitivity <= 0) return s.multimodal_factor;
+  if (!q.model->vision->named) return 1;
+  constexpr double kLayers = 24, kHidden = 1024;
+  const model::VisionTower::Named& named = *q.model->vision->named;
+  const double layers = named.layers > 0 ? double(named.layers) : kLayers;
+  const double hidden = named.hidden_size > 0 ? double(named.hidden_size) : kHidden;
+  const double size = layers * hidden * hidden / (kLayers * kHidden * kHidden);
+  return s.multimodal_factor * std::clamp(1 - s.vision_sensitivity * (size - 1), 0.8, 1.05);
+}
+
 // Default of mem_fraction_static, rounded to three digits as SGLang does.
 double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
-  const double modal = s.multimodal ? s.multimodal_factor : 1;
+  const double modal = modal_factor(q, s);
   if (s.fixed_fraction > 0) return s.fixed_fraction * modal;
   int64_t chunk = s.chunk > 0 ? s.chunk : 16384;
   if (s.decodes_only)
@@ -139,6 +197,7 @@ double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
     reserved += MiB(3) * (s.graph_batch * s.data);
     if (s.graph_batch > 300) reserved += MiB(3) * (s.graph_batch * s.data) / 2;
   }
+  reserved += KiB(s.piece_kib) * s.pieces;
   const bool latent = is_latent(*q.model);
   if (s.graph_batch > 0 && s.prefill_graphs && !s.multimodal) {
     const int64_t longest = s.prefill_limit > 0 ? std::min(s.prefill_limit, chunk) : chunk;
@@ -152,18 +211,37 @@ double default_fraction(const Question& q, const Setup& s, Bytes smi_total) {
   return double(int64_t(share * 1000 + 0.5)) / 1000 * modal;
 }
 
+// Slots for states: as many as asked for; without a prefix cache those of the requests; else a
+// share of the budget. Drafting keeps the states between the drafted tokens of each running
+// request beside them. Answers what all that takes of the budget.
+// Source: sglang mem_cache/kv_cache_configurator.py, _handle_max_mamba_cache.
+int64_t state_memory(const Setup& s, int64_t state, int64_t budget, int64_t& slots) {
+  const auto between = [&](int64_t requests) {
+    return saturating_multiply(saturating_multiply(state, requests), s.draft_tokens);
+  };
+  const int64_t most = s.most_requests();
+  if (s.state_slots > 0 || (!s.radix_cache && most > 0)) {
+    slots = s.state_slots > 0 ? s.state_slots / s.attention_data() : most;
+    const int64_t held = slots / std::max<int64_t>(1, s.slots_per_request);
+    const int64_t running = most > 0 ? std::min(most, held) : held;
+    return saturating_multiply(state, slots) + between(running);
+  }
+  const auto part = int64_t(double(budget) * s.state_ratio / (1 + s.state_ratio));
+  const int64_t one = state + state * s.draft_tokens / std::max<int64_t>(1, s.slots_per_request);
+  slots = part / std::max<int64_t>(1, one);
+  return part;
+}
+
 void cut_pools(const Setup& s, RankPlan& r, int64_t budget, int64_t& tokens, int64_t& window_tokens,
                int64_t& slots) {
   tokens = window_tokens = slots = 0;
   if (budget <= 0) return;
   int64_t rest = budget;
-  if (r.cells.state > 0) {
-    const auto part = int64_t(double(budget) * s.state_ratio / (1 + s.state_ratio));
-    slots = part / r.cells.state;
-    rest = budget - part;
-  }
-  const double cell =
-      double(r.cells.full) + (r.cells.full > 0 ? s.window_ratio : 1.0) * double(r.cells.window);
+  rest -= r.cells.block_states * (s.most_requests() + 1);
+  if (r.cells.state > 0) rest -= state_memory(s, r.cells.state, budget, slots);
+  if (rest <= 0) return;
+  const double cell = double(r.cells.full) + double(r.cells.full_rest_128) / 128 +
+                      (r.cells.full > 0 ? s.window_ratio : 1.0) * double(r.cells.window);
   if (cell <= 0) return;
   tokens = int64_t(double(rest) / cell) / s.page * s.page;
   if (s.max_tokens) tokens = std::min(tokens, *s.max_tokens / s.page * s.page);
@@ -251,9 +329,12 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
       s.fraction ? *s.fraction : default_fraction(q, s, device.total * s.smi_per_mille / 1000);
 
   const Bytes weights = r.weights.likely;
+  // What is in use is known where it is told, or was part of a measured start.
+  if (device.used.count() == 0 && !r.before_measured) r.system = s.system;
+  const ByteRange gone = r.before + r.system;
   const Bytes idle = device.free();
-  r.free_before = {idle - r.before.high - device.total_uncertainty, idle - r.before.likely,
-                   idle - r.before.low + device.total_uncertainty};
+  r.free_before = {idle - gone.high - device.total_uncertainty, idle - gone.likely,
+                   idle - gone.low + device.total_uncertainty};
   r.outside = Bytes(int64_t(double(r.free_before.likely.count()) * (1 - r.fraction)));
   r.free_after = {r.free_before.low - r.weights.high - r.leftovers.high,
                   r.free_before.likely - weights - r.leftovers.likely,
@@ -272,7 +353,13 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   // Tensors hold one page (or slot) more, as padding.
   if (r.tokens > 0) r.full_pool = Bytes(r.cells.real_full) * (r.tokens + s.page);
   if (r.window_tokens > 0) r.window_pool = Bytes(r.cells.window) * (r.window_tokens + s.page);
-  if (r.state_slots > 0) r.state_pool = Bytes(r.cells.state) * (r.state_slots + 1);
+  if (r.state_slots > 0) {
+    const int64_t held = r.state_slots / std::max<int64_t>(1, s.slots_per_request);
+    const int64_t most = s.most_requests();
+    r.drafted_states = (most > 0 ? std::min(most, held) : held) * s.draft_tokens;
+    r.state_pool = Bytes(r.cells.state) * (r.state_slots + 1 + r.drafted_states);
+  }
+  if (r.tokens > 0) r.window_pool += Bytes(r.cells.block_states) * (s.most_requests() + 1);
   if (s.host_cache_ratio > 0) {
     r.host_cache = s.host_cache;
     if (r.host_cache.count() == 0) {

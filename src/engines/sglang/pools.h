@@ -16,10 +16,13 @@ namespace vramwise::engines::sglang {
 
 // Bytes per token of the layers of one rank.
 struct Cells {
-  int64_t full = 0;       // layers that keep every token
+  int64_t full = 0;       // layers that keep every token, in whole bytes
   int64_t window = 0;     // sliding-window layers
   int64_t state = 0;      // states of one request
   int64_t real_full = 0;  // rows as they are really stored
+  // Of `full`, what whole bytes leave out: rows of many tokens (DeepSeek-V4), in bytes per 128.
+  int64_t full_rest_128 = 0;
+  int64_t block_states = 0;  // unfinished blocks of one request, where they are not paged
   int64_t longest_window = 0;
 };
 
@@ -31,6 +34,7 @@ struct RankPlan {
   ByteRange weights;  // as the free memory falls by
   // Gone before the weights, and left behind by loading them; as measured where a run applies.
   ByteRange before, leftovers;
+  ByteRange system;  // of unified memory, by the host's own programs; none where it is told
   bool before_measured = false, weights_measured = false;
   double fraction = 0;
   bool fraction_derived = false;
@@ -43,6 +47,7 @@ struct RankPlan {
   int64_t tokens = 0, tokens_low = 0, tokens_high = 0;
   int64_t window_tokens = 0;
   int64_t state_slots = 0;
+  int64_t drafted_states = 0;  // kept between the drafted tokens of the running requests
   Bytes full_pool, window_pool, state_pool;
   Bytes request_table;  // taken from `outside`
   int64_t max_running = 0;

@@ -12,7 +12,7 @@ namespace vramwise::engines::sglang {
 namespace {
 
 struct Kinds {
-  bool latent = false, sparse = false, state = false, window = false;
+  bool latent = false, sparse = false, state = false, window = false, compressed = false;
 };
 
 Kinds kinds_of(const model::Model& model) {
@@ -23,6 +23,7 @@ Kinds kinds_of(const model::Model& model) {
       k.sparse = k.sparse || std::holds_alternative<model::IndexerKeys>(c);
       k.window = k.window || std::holds_alternative<model::SlidingWindow>(c);
       k.state = k.state || model::is_recurrent(c);
+      k.compressed = k.compressed || std::holds_alternative<model::CompressedAttention>(c);
     }
   }
   return k;
@@ -79,6 +80,11 @@ Result<bool> read_graphs(const Options& o, Setup& s) {
   TRY_ASSIGN(const auto limit, o.integer("cuda_graph_max_bs_prefill", 0, 1 << 24));
   TRY_ASSIGN(const auto no_decode, o.boolean("disable_decode_cuda_graph"));
   TRY_ASSIGN(const auto no_prefill, o.boolean("disable_prefill_cuda_graph"));
+  TRY_ASSIGN(const auto no_pieces, o.boolean("disable_piecewise_cuda_graph"));
+  TRY_ASSIGN(const auto pieces, o.boolean("enable_piecewise_cuda_graph"));
+  TRY_ASSIGN(const auto longest, o.integer("piecewise_cuda_graph_max_tokens", 0, 1 << 24));
+  constexpr int64_t kLongestPiece = 4096;  // sglang server_args.py
+  if (pieces.value_or(false)) s.pieces = longest.value_or(kLongestPiece);
   TRY_ASSIGN(const auto role, o.string("disaggregation_mode"));
   TRY_ASSIGN(const bool decode_off, is_off(o, "cuda_graph_config.decode.backend"));
   TRY_ASSIGN(const bool decode_off_too, is_off(o, "cuda_graph_backend_decode"));
@@ -91,8 +97,8 @@ Result<bool> read_graphs(const Options& o, Setup& s) {
   if (no_decode.value_or(false) || decode_off || decode_off_too || phase == "prefill") {
     s.graph_batch = 0;
   }
-  s.prefill_graphs =
-      !(no_prefill.value_or(false) || prefill_off || prefill_off_too || s.decodes_only);
+  s.prefill_graphs = !(no_prefill.value_or(false) || no_pieces.value_or(false) || prefill_off ||
+                       prefill_off_too || s.decodes_only);
   return true;
 }
 
@@ -142,8 +148,14 @@ Result<bool> read_cache(const Options& o, const Question& q, Facts& facts, const
     s.element = {1, 1};
   }
   if (s.element == ElementSize{1, 1}) s.sparse_row_bytes = facts.integer(sparse, "row_bytes");
-  s.page = page.value_or(kinds.latent && kinds.sparse ? facts.integer(sparse, "page") : 1);
-  s.window_ratio = window.value_or(facts.number("window_ratio"));
+  int64_t rows = kinds.latent && kinds.sparse ? facts.integer(sparse, "page") : 1;
+  if (kinds.compressed) rows = facts.integer("compressed_page");
+  s.page = page.value_or(rows);
+  s.compressed = kinds.compressed;
+  s.window_ratio =
+      window.value_or(facts.number(kinds.compressed ? "compressed_window_ratio" : "window_ratio"));
+  TRY_ASSIGN(const auto slots, o.integer("max_mamba_cache_size", 1, 1 << 30));
+  s.state_slots = slots.value_or(0);
   s.state_ratio = ratio.value_or(facts.number("state_ratio"));
   s.radix_cache = !no_radix.value_or(false);
   s.window_pools = facts.flag("window_pools") && !no_windows.value_or(false);
@@ -242,8 +254,11 @@ void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
     s.draft_reserved = MiB(facts.integer(drafting, s.standalone ? "standalone" : "head"));
   }
   s.index_keys_counted = facts.flag("index_keys_counted");
+  s.block_states_paged = facts.flag("compressed_states_paged");
+  if (s.compressed && s.max_running == 0) s.max_running = facts.integer("compressed_requests");
   s.before = facts.mib(facts.row("before_weights", now));
   s.leftovers = facts.mib(facts.row("loader_leftovers", now));
+  s.system = facts.mib(facts.row("system", now));
   s.reserved_floor = MiB(facts.integer("reserved_mib"));
   s.large_floor = now.total >= GiB(facts.integer("large_card_gib"))
                       ? MiB(facts.integer("large_card_reserved_mib"))
@@ -253,8 +268,10 @@ void read_facts(Facts& facts, const Circumstances& now, Setup& s) {
   s.graph_per_batch_mib = facts.integer("graph_per_batch_mib");
   s.latent_graph_mib = facts.integer("latent_prefill_graph_mib");
   s.prefill_graph_mib = facts.integer("prefill_graph_mib");
+  s.piece_kib = facts.integer("piece_kib");
   s.smi_per_mille = facts.integer("smi_over_cuda_per_mille");
   s.multimodal_factor = facts.number("multimodal_factor");
+  s.vision_sensitivity = facts.number("vision_sensitivity");
   s.second_scales = facts.row("nvfp4", now).find("second_scales") != nullptr;
   s.weights_low_per_mille = facts.integer("weights_low_per_mille");
   s.weights_high_per_mille = facts.integer("weights_high_per_mille");
