@@ -47,6 +47,12 @@ void add_rows(const Setup& s, const RankPlan& r, int device, int64_t tokens, int
     row(*ledger, Component::runtime, "runtime, communication, graphs and activations", r.overhead,
         r.overhead_measured ? Basis::measured : Basis::modelled, "profiled peak above the weights",
         {});
+    if (r.workspace.high.count() > 0) {
+      row(*ledger, Component::activations, "workspace of the expert kernels", r.workspace,
+          r.workspace.is_exact() ? Basis::derived : Basis::modelled,
+          "experts x tokens x (hidden + 2 x max(2 x width, hidden) + scales)",
+          {{"tokens", double(s.moe_tokens)}});
+    }
     row(*ledger, Component::kv_cache, "states", ByteRange::exactly(r.states), Basis::derived,
         "max_batch_size x state_bytes", {{"max_batch_size", double(s.max_batch)}});
     const int64_t held = ledger == &a.need ? saturating_multiply(tokens, requests) : r.tokens;
@@ -178,7 +184,7 @@ Result<Assessment> assess_trtllm(const Question& q) {
                      saturating_multiply(round_up(tokens, s.block_tokens), requests), "tokens"};
   a.log.push_back(
       {"Memory used after loading model weights (inside torch) in memory usage profiling",
-       double(full.weights.likely.count()), "bytes"});
+       double((full.weights.likely + full.workspace.likely).count()), "bytes"});
   a.log.push_back({"Peak memory during memory usage profiling (torch + non-torch)",
                    double(full.peak.likely.count()), "bytes"});
   a.log.push_back({"available KV cache memory when calculating max tokens",

@@ -17,6 +17,8 @@ struct RankPlan {
   ByteRange weights, peak, cache;
   ByteRange drafter;   // the part of the weights that is a separate drafter's
   ByteRange overhead;  // above the weights at the profiled peak
+  // Kept by DeepGEMM's expert kernels from the first run on; the log counts it as weights.
+  ByteRange workspace;
   bool weights_measured = false, overhead_measured = false;
   Bytes per_token, trial, states;
   Bytes estimated_per_token;  // what the cache is divided by: before 1.3 without drafting layers

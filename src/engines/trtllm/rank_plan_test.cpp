@@ -149,5 +149,70 @@ TEST(TrtllmWeights, DataParallelAttentionKeepsTheRestWhole) {
   EXPECT_EQ(shared.of(WeightItem::output_head).count(), kTable / 8);
 }
 
+// DeepSeek-R1-0528 in fp8 on 8 B200: 124.76 GiB after loading with DEEPGEMM, 81.86 with TRTLLM
+// (zufayu/ClaudeSkillsE2EPerf b200_dsr_fp8_mtp0_ep1_tp8_post3). 256 experts x 8,192 tokens x
+// (7,168 + 2 x 7,168 + 56) B are 42.11 GiB of the 42.90 between them.
+TEST(TrtllmWeights, DeepGemmWorkspace) {
+  const auto with = [](std::string_view options) {
+    const auto asked = testing::ask({.config = testing::kDeepSeekV3,
+                                     .gpu = "b200",
+                                     .count = 8,
+                                     .version = "1.2.0",
+                                     .options = options});
+    Notes notes;
+    const auto setup = read_setup(asked.question(), notes);
+    EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
+    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
+  };
+  EXPECT_EQ(with(R"({"tensor_parallel_size":8,"moe_config.backend":"TRTLLM"})").workspace.high,
+            Bytes());
+  const Bytes whole =
+      with(R"({"tensor_parallel_size":8,"moe_config.backend":"DEEPGEMM"})").workspace.likely;
+  EXPECT_EQ(whole, Bytes(int64_t{256} * 8192 * (7168 + 2 * 7168 + 56)));
+  EXPECT_EQ(with(R"({"tensor_parallel_size":8,"moe_config.backend":"DEEPGEMM",
+                     "moe_config.max_num_tokens":4096})")
+                .workspace.likely,
+            whole / 2);
+}
+
+// The same on NVFP4: graphs for 1 and for 11 sizes, and 8 expert ranks (2.6 GiB more).
+TEST(TrtllmOverhead, GraphsAndExpertRanks) {
+  const auto overhead = [](std::string_view more) {
+    const std::string options = R"({"tensor_parallel_size":8)" + std::string(more) + "}";
+    const auto asked = testing::ask({.config = testing::kDeepSeekV3,
+                                     .gpu = "b200",
+                                     .count = 8,
+                                     .version = "1.2.0",
+                                     .options = options});
+    Notes notes;
+    const auto setup = read_setup(asked.question(), notes);
+    EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
+    return setup ? setup->overhead.likely : Bytes();
+  };
+  const Bytes eleven = overhead(R"(,"cuda_graph_config.max_batch_size":64)");
+  EXPECT_EQ(eleven - overhead(R"(,"cuda_graph_config.max_batch_size":1)"), MiB(10 * 18));
+  EXPECT_EQ(overhead(R"(,"cuda_graph_config.max_batch_size":256)") - eleven, MiB(9 * 18));
+  EXPECT_EQ(overhead(R"(,"cuda_graph_config.batch_sizes":[1,2])") - eleven, -MiB(9 * 18));
+  EXPECT_EQ(
+      overhead(R"(,"cuda_graph_config.max_batch_size":64,"moe_expert_parallel_size":8)") - eleven,
+      MiB(2700));
+}
+
+// "Allocated 0.56 GiB for max tokens in paged KV cache (8224)" for gpt-oss-120b on a GB10 with
+// 1.1.0rc3, whose longest sequence is 131,072 and whose iteration 8,192 tokens; with 8,320 of them
+// 8,352 are printed for DeepSeek-R1 on 1.2.0 (zufayu/ClaudeSkillsE2EPerf).
+TEST(TrtllmTrial, TokensOfOneIteration) {
+  const auto trial = [](std::string_view options) {
+    const RankPlan r = with_peak(
+        testing::ask(
+            {.config = testing::kLlama8b, .total = kH100, .version = "1.1.0", .options = options}),
+        GiB(18));
+    return r.trial / r.per_token;
+  };
+  EXPECT_EQ(trial("{}"), 8224);
+  EXPECT_EQ(trial(R"({"max_num_tokens":8320})"), 8352);
+  EXPECT_EQ(trial(R"({"max_seq_len":2048})"), 2080);
+}
+
 }  // namespace
 }  // namespace vramwise::engines::trtllm

@@ -1,6 +1,7 @@
 #include "engines/trtllm/settings.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "engines/known_versions.h"
@@ -46,6 +47,59 @@ Result<bool> read_parallel(const Options& o, const Question& q, Setup& s, Notes&
   TRY_ASSIGN(const auto head, o.boolean("enable_lm_head_tp_in_adp"));
   s.head_parallel = head.value_or(false);
   s.attention_ranks = s.data_attention ? 1 : s.tensor;
+  return true;
+}
+
+// How many batch sizes are captured: 1, 2, 4 and every eighth up to 128 with padding, else 1 to 31,
+// 32, 64 and 128; then powers of two below the largest, and the largest itself.
+// Source: tensorrt_llm llmapi/llm_args.py, CudaGraphConfig.
+int64_t generated_sizes(int64_t largest, bool padded) {
+  std::vector<int64_t> sizes;
+  if (padded) {
+    sizes = {1, 2, 4};
+    for (int64_t n = 8; n <= 128; n += 8) sizes.push_back(n);
+  } else {
+    for (int64_t n = 1; n < 32; ++n) sizes.push_back(n);
+    sizes.insert(sizes.end(), {32, 64, 128});
+  }
+  while (sizes.back() * 2 < largest) sizes.push_back(sizes.back() * 2);
+  const int64_t below =
+      std::count_if(sizes.begin(), sizes.end(), [&](int64_t n) { return n < largest; });
+  return below + 1;
+}
+
+Result<bool> read_graphs(const Options& o, Setup& s) {
+  TRY_ASSIGN(const auto list, o.numbers("cuda_graph_config.batch_sizes"));
+  TRY_ASSIGN(const auto largest,
+             first_integer(o, {"cuda_graph_config.max_batch_size", "cuda_graph_max_batch_size"}, 0,
+                           1 << 24));
+  TRY_ASSIGN(const auto padded, o.boolean("cuda_graph_config.enable_padding"));
+  if (list && !list->empty()) {
+    s.captured = int64_t(list->size());
+    return true;
+  }
+  constexpr int64_t kDefault = 128;
+  const int64_t asked = largest.value_or(0) > 0 ? *largest : kDefault;
+  s.captured = generated_sizes(std::min(asked, s.max_batch), padded.value_or(true));
+  return true;
+}
+
+// What a profiled peak holds besides the base row: graphs, and buffers between the expert ranks.
+Result<bool> read_overhead(const Options& o, Facts& facts, const Circumstances& now, Setup& s) {
+  TRY(read_graphs(o, s));
+  TRY_ASSIGN(const auto pieces, o.boolean("torch_compile_config.enable_piecewise_cuda_graph"));
+  s.overhead = facts.mib(facts.row("above_weights", now));
+  const json::Value& graphs = facts.row("graphs", now);
+  const Bytes one = MiB(facts.integer(graphs, "each_mib"));
+  const Bytes more = one * (s.captured - facts.integer(graphs, "counted"));
+  s.overhead = s.overhead + ByteRange{more, more, more};
+  if (pieces.value_or(false)) s.overhead = s.overhead + facts.mib(facts.row("piecewise", now));
+  Circumstances experts = now;
+  experts.ranks = s.expert;
+  s.overhead = s.overhead + facts.mib(facts.row("expert_parallel", experts));
+  TRY_ASSIGN(const auto tokens,
+             first_integer(o, {"moe_config.max_num_tokens", "moe_max_num_tokens"}, 1, 1 << 30));
+  s.moe_tokens = std::min(tokens.value_or(s.max_tokens_in_flight), s.max_tokens_in_flight);
   return true;
 }
 
@@ -164,7 +218,8 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   if (vanilla.value_or(false)) s.mtp_copies = drafted.value_or(1);
   s.drafts_counted = facts.flag("drafts_counted");
 
-  s.overhead = facts.mib(facts.row("above_weights", now));
+  TRY(read_overhead(o, facts, now, s));
+  s.deep_gemm = backend == "deepgemm";
   s.batch_sizes_trial = facts.flag("batch_sizes_trial");
   s.mxfp4_padding = padding(facts, facts.row("mxfp4_padding", now));
   s.nvfp4_padding = padding(facts, facts.row("nvfp4_padding", now));

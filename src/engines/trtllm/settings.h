@@ -37,6 +37,9 @@ struct Setup {
 
   ByteRange overhead;              // above the weights at the profiled peak, less the trial cache
   bool batch_sizes_trial = false;  // the trial cache holds a block per sequence of the batch
+  int64_t captured = 0;            // batch sizes that decode graphs are captured for
+  bool deep_gemm = false;          // DeepGEMM's kernels run the experts
+  int64_t moe_tokens = 0;          // tokens that the experts see at a time
   ExpertPadding mxfp4_padding, nvfp4_padding;
   int64_t weights_low_per_mille = 0, weights_high_per_mille = 0;
 };
