@@ -312,7 +312,7 @@ void fill_all_reduce(const Question& q, const Given& given, const Decided& decid
 void fill_first_compile(const model::Model& model, const Given& given, const Decided& decided,
                         const Profile& profile, bool towers, const RankLayout& layout,
                         VllmShape& shape) {
-  if (!profile.first_compile_charged || given.eager || given.compiled_before) return;
+  if (!profile.first_compile_charged || !given.compiled || given.compiled_before) return;
   if (!layout.first_stage || (model.vision && towers)) return;
   constexpr int64_t kVocabularyStep = 64;
   const int64_t rows = ceil_div(round_up(model.vocab_size, kVocabularyStep), given.tensor);

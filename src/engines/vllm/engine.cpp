@@ -114,7 +114,16 @@ void answer_capacity(const Question& q, const Build& b, const Budget& budget, As
 }
 
 // What a restart, which finds the compiled model in vLLM's cache, has more for the pool.
-void note_first_start(const Budget& budget, Notes& notes) {
+// Source: vllm docs/configuration/optimization.md, faster startup.
+void note_first_start(const Given& given, const Budget& budget, Notes& notes) {
+  if (given.compiled && given.compiled_before) {
+    notes.warn("first_start",
+               "VLLM_FORCE_AOT_LOAD=1 is planned as a restart; a server with it stops where it "
+               "finds nothing compiled: start once without it and keep " +
+                   given.cache_folder + " between the starts");
+    return;
+  }
+  if (given.cache_bytes || !given.keeps_compiled) return;
   const VllmTotals& totals = budget.full().totals;
   const VllmActivations& a = totals.activations;
   const Bytes more = totals.compile_left +
@@ -122,8 +131,8 @@ void note_first_start(const Budget& budget, Notes& notes) {
   if (more.count() <= 0) return;
   notes.assume("first_start",
                "counted as the first start, whose compilation vLLM charges to the cache; a restart "
-               "that finds ~/.cache/vllm has " +
-                   format_gib(more) +
+               "that finds " +
+                   given.cache_folder + " has " + format_gib(more) +
                    " GiB more for it on each card (VLLM_FORCE_AOT_LOAD=1 plans such a one)");
 }
 
@@ -155,7 +164,7 @@ Result<Assessment> assess_vllm(const Question& q) {
                    "max_model_len is set to the sequence length asked for; without it vLLM takes "
                    "the model's own");
   }
-  note_first_start(budget, a.notes);
+  note_first_start(b.given, budget, a.notes);
   return a;
 }
 

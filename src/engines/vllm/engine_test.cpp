@@ -183,6 +183,60 @@ TEST(VllmEngine, TheFirstStartCompiles) {
   }));
 }
 
+// Compilation is charged where it happens, with graphs or without, and said where it can change.
+TEST(VllmEngine, FirstCompileFollowsCompilationNotGraphs) {
+  const auto start = [](std::string_view options, std::string_view env = {}) {
+    Asked asked = testing::ask(
+        {.config = testing::kLlama8b, .gpu = "l40s", .version = "0.28.0", .options = options});
+    if (!env.empty()) asked.settings.env[std::string(env)] = "1";
+    return testing::assess("vllm", asked);
+  };
+  const auto charged = [&](std::string_view options) {
+    return row_of(start(options), "first compilation").count() > 0;
+  };
+  EXPECT_TRUE(charged(R"({"compilation_config":{"cudagraph_mode":"NONE"}})"));
+  EXPECT_TRUE(charged(R"({"optimization_level":1})"));
+  EXPECT_FALSE(charged(R"({"optimization_level":0})"));
+  EXPECT_FALSE(charged(R"({"compilation_config":{"mode":"NONE"}})"));
+  EXPECT_FALSE(charged(R"({"compilation_config":{"mode":0}})"));
+  EXPECT_FALSE(charged(R"({"compilation_config":{"backend":"eager"}})"));
+
+  const auto says = [](const std::vector<Note>& notes) {
+    return std::any_of(notes.begin(), notes.end(),
+                       [](const Note& n) { return n.id == "first_start"; });
+  };
+  EXPECT_TRUE(says(start("{}").notes.assumptions));
+  EXPECT_TRUE(says(start("{}", "VLLM_FORCE_AOT_LOAD").notes.warnings));
+  EXPECT_FALSE(says(start("{}", "VLLM_DISABLE_COMPILE_CACHE").notes.assumptions));
+  EXPECT_FALSE(says(start(R"({"kv_cache_memory_bytes":2147483648})").notes.assumptions));
+}
+
+// Graphs of pieces need the pieces; whole ones do not. Source: vllm config/vllm.py.
+TEST(VllmEngine, GraphsFollowTheCompilationMode) {
+  const auto graphs = [](std::string_view options, std::string_view version = "0.28.0") {
+    const Assessment a = testing::assess(
+        "vllm",
+        testing::ask(
+            {.config = testing::kLlama8b, .gpu = "l40s", .version = version, .options = options}));
+    Bytes sum;
+    for (const LedgerRow& row : a.need.rows) {
+      if (row.device == 0 && row.item == "CUDA graphs") sum += row.bytes.likely;
+    }
+    return sum;
+  };
+  const Bytes both = graphs("{}");
+  EXPECT_GT(both, Bytes());
+  EXPECT_EQ(graphs(R"({"optimization_level":2})"), both);
+  EXPECT_EQ(graphs(R"({"optimization_level":0})"), Bytes());
+  EXPECT_EQ(graphs(R"({"compilation_config":{"mode":2}})"), Bytes());
+  EXPECT_EQ(graphs(R"({"optimization_level":2})", "0.10.0"), Bytes());
+  const Bytes pieces = graphs(R"({"compilation_config":{"cudagraph_mode":"PIECEWISE"}})");
+  EXPECT_LT(pieces, both);
+  EXPECT_EQ(graphs(R"({"optimization_level":1})"), pieces);
+  EXPECT_GT(graphs(R"({"compilation_config":{"mode":0,"cudagraph_mode":"FULL_DECODE_ONLY"}})"),
+            Bytes());
+}
+
 TEST(VllmEngine, HeadsMustDivide) {
   const Asked asked = testing::ask(
       {.config = testing::kLlama8b, .count = 3, .options = R"({"tensor_parallel_size":3})"});

@@ -174,9 +174,44 @@ Result<bool> read_parallel(const Reader& r, const Question& q, Given& g) {
   return true;
 }
 
-Result<bool> read_graphs(const Reader& r, Given& g) {
+// 0 none, 1 stock, 2 traced once, 3 vLLM's own pieces. Source: vllm config/compilation.py.
+constexpr int64_t kPieces = 3;
+
+Result<std::optional<int64_t>> compilation_mode(const Reader& r, const char* option) {
+  TRY_ASSIGN(const std::string word, r.word(option, ""));
+  constexpr std::string_view kNames[] = {"none", "stock_torch_compile", "dynamo_trace_once",
+                                         "vllm_compile"};
+  for (int64_t i = 0; i <= kPieces; ++i) {
+    if (to_lower(word) == kNames[i]) return std::optional<int64_t>(i);
+  }
+  if (word.empty()) return std::optional<int64_t>();
+  return r.count(option, 0, kPieces);
+}
+
+// What is compiled, and the graphs that this leaves: those of pieces need the pieces.
+// Source: vllm config/vllm.py, docs/design/optimization_levels.md. Before 0.12 -O is the mode.
+Result<bool> read_compilation(const Reader& r, const Version& version, Given& g) {
+  TRY_ASSIGN(const std::string backend, r.word("compilation_config.backend", ""));
+  TRY_ASSIGN(const auto optimization, r.count("optimization_level", 0, kPieces));
+  TRY_ASSIGN(std::optional<int64_t> mode, compilation_mode(r, "compilation_config.mode"));
+  if (!mode) {
+    TRY_ASSIGN(mode, compilation_mode(r, "compilation_config.level"));
+  }
+  const bool levels = !version.given || version.at_least(0, 12);
+  if (!mode && optimization && (*optimization == 0 || !levels)) mode = *optimization;
+  if (levels && optimization == 1 && g.graph_mode.empty()) g.graph_mode = "piecewise";
+  g.compiled = mode.value_or(kPieces) > 0 && to_lower(backend) != "eager";
+  const std::string graphs = to_lower(g.graph_mode);
+  const bool whole = graphs == "full" || graphs == "full_decode_only";
+  if (mode.value_or(kPieces) < kPieces && !whole) g.graph_mode = "none";
+  return true;
+}
+
+Result<bool> read_graphs(const Reader& r, const Version& version, Given& g) {
   TRY_ASSIGN(g.eager, r.flag("enforce_eager", false));
   TRY_ASSIGN(g.graph_mode, r.word("compilation_config.cudagraph_mode", ""));
+  TRY(read_compilation(r, version, g));
+  if (g.eager) g.compiled = false;
   if (to_lower(g.graph_mode) == "none") g.eager = true;
   for (const char* name :
        {"cudagraph_capture_sizes", "compilation_config.cudagraph_capture_sizes"}) {
@@ -338,6 +373,8 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
     }
     if (name == "VLLM_PLE_CPU_OFFLOAD") g.ngrams_on_host = is_on(value);
     if (name == "VLLM_FORCE_AOT_LOAD") g.compiled_before = is_on(value);
+    if (name == "VLLM_DISABLE_COMPILE_CACHE") g.keeps_compiled = !is_on(value);
+    if (name == "VLLM_CACHE_ROOT") g.cache_folder = value;
     if (name == "VLLM_MOE_USE_DEEP_GEMM") g.deep_gemm_experts = is_on(value);
     if (name == "VLLM_PP_LAYER_PARTITION") {
       for (const std::string_view part : split(value, ',')) {
@@ -351,6 +388,8 @@ Result<bool> read_environment(const std::map<std::string, std::string>& env, Giv
       }
     }
   }
+  // Without its cache nothing that an earlier start compiled is found.
+  if (!g.keeps_compiled) g.compiled_before = false;
   return true;
 }
 
@@ -363,7 +402,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_budget(reader, given));
   TRY(read_cache(reader, given));
   TRY(read_parallel(reader, question, given));
-  TRY(read_graphs(reader, given));
+  TRY(read_graphs(reader, question.settings.version, given));
   TRY(read_kernels(reader, question.settings.version, given));
   TRY_ASSIGN(const auto program, question.settings.options.string(kProgramOption));
   if (program) given.entry = entry_of(*program);

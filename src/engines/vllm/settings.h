@@ -36,7 +36,8 @@ struct Given {
   bool tensor_assumed = false;
   bool expert_parallel = false;
   int64_t spare_experts = 0;
-  bool eager = false;
+  bool eager = false;    // no CUDA graphs
+  bool compiled = true;  // by torch.compile
   std::optional<bool> prefix_caching, chunked_prefill;
   bool async_scheduling = true;
   bool no_window_groups = false;  // disable_hybrid_kv_cache_manager, KV connectors
@@ -57,8 +58,10 @@ struct Given {
   Bytes offload;
   bool ngrams_on_host = false;   // VLLM_PLE_CPU_OFFLOAD
   bool compiled_before = false;  // VLLM_FORCE_AOT_LOAD: starts from what an earlier start compiled
-  bool fast_prefill = false;     // kv_sharing_fast_prefill
-  bool dual_batch = false;       // enable_dbo
+  bool keeps_compiled = true;    // false: VLLM_DISABLE_COMPILE_CACHE, each start compiles
+  std::string cache_folder = "~/.cache/vllm";  // VLLM_CACHE_ROOT
+  bool fast_prefill = false;                   // kv_sharing_fast_prefill
+  bool dual_batch = false;                     // enable_dbo
   int64_t lora_slots = 0, lora_rank = 0;
   Speculation speculation = Speculation::none;
   std::string speculative_method;
