@@ -104,6 +104,7 @@ class Loader {
   }
   const model::Layer* layer_of(const Tensor& t) const;
   const model::AttentionBlock* attention_of(const Tensor& t) const;
+  bool is_spare(const Tensor& t) const;
   size_t block_group(const Tensor& t) const;
   bool gated_experts(const Tensor& t) const;
   bool on_this_stage(const Tensor& t) const;
@@ -135,6 +136,13 @@ const model::AttentionBlock* Loader::attention_of(const Tensor& t) const {
     if (const auto* block = std::get_if<model::AttentionBlock>(&mixer)) return block;
   }
   return nullptr;
+}
+
+// Made from keys and values of its own, in a layer that reads another layer's cache.
+bool Loader::is_spare(const Tensor& t) const {
+  if (t.role != Role::key && t.role != Role::value && t.role != Role::key_norm) return false;
+  const auto* block = attention_of(t);
+  return block != nullptr && block->shared_with >= 0;
 }
 
 // Tensors of the same group and layer end up in one parameter; 0: each in its own.
@@ -241,7 +249,8 @@ void Loader::add_adapter(int64_t in, int64_t out) {
 }
 
 void Loader::add(const Tensor& t, const Scheme& stored) {
-  if (t.part == Part::tied_head || t.part == Part::stored_unused) return;
+  if (t.part == Part::tied_head) return;
+  if (is_spare(t) ? !rules_.spare_projections : t.part == Part::stored_unused) return;
   if (t.part == Part::mtp) {
     const int64_t index = t.layer - int64_t(model_.layers.size());
     if (index >= rules_.mtp_layers) return;
@@ -346,16 +355,6 @@ void Loader::add(const Tensor& t, const Scheme& stored) {
     put(item, Bytes(saturating_multiply(in, out)) * t.copies * plain_bytes(t));
   } else {
     put(item, matrix(scheme, in, out, rules_.kernel) * t.copies);
-  }
-  // Layers that read another layer's cache still get K and V projections.
-  if (rules_.value_copies && t.role == Role::query) {
-    const auto* block = attention_of(t);
-    if (block != nullptr && block->shared_with >= 0) {
-      const int64_t kv = block->kv_heads * (block->key_dim + block->value_dim);
-      put(item, matrix(scheme, in,
-                       ceil_div(kv, std::min(attention, std::max<int64_t>(1, block->kv_heads))),
-                       rules_.kernel));
-    }
   }
   // V that is the K projection is still a matrix of its own once loaded.
   if (rules_.value_copies && t.role == Role::key) {

@@ -46,13 +46,14 @@ struct LoadRules {
   ExpertPadding mxfp4_experts;
   ExpertPadding nvfp4_experts;  // of experts without a gate; gated ones need no padding
   int64_t vocabulary_multiple = 64;
-  bool towers = true;           // load vision and audio towers
-  bool ngram_tables = true;     // false: they stay in host memory
-  int64_t mtp_layers = 0;       // multi-token-prediction layers in use
-  bool mtp_vocabulary = true;   // with an embedding and a head of their own
-  bool absorbed_latent = true;  // keep 16-bit copies of kv_up for the absorbed form of MLA
-  bool value_copies = true;     // K and V matrices where a layer shares its cache or its K
-  bool second_scales = false;   // NVFP4 block scales stay beside their swizzled copy
+  bool towers = true;             // load vision and audio towers
+  bool ngram_tables = true;       // false: they stay in host memory
+  int64_t mtp_layers = 0;         // multi-token-prediction layers in use
+  bool mtp_vocabulary = true;     // with an embedding and a head of their own
+  bool absorbed_latent = true;    // keep 16-bit copies of kv_up for the absorbed form of MLA
+  bool value_copies = true;       // a V matrix where a layer's values are its keys
+  bool spare_projections = true;  // K and V of layers that read another layer's cache
+  bool second_scales = false;     // NVFP4 block scales stay beside their swizzled copy
   int64_t lora_slots = 0, lora_rank = 0;
   bool whole_blocks = false;  // count what the allocator's blocks hold beyond the tensors
   friend bool operator==(const LoadRules&, const LoadRules&) = default;

@@ -153,6 +153,7 @@ RankWeights share_of(const Question& q, const Setup& s, int64_t devices, int64_t
   rules.vocabulary_multiple = 1;
   rules.absorbed_latent = false;
   rules.value_copies = false;
+  rules.spare_projections = false;
   RankWeights weights = rank_weights(*q.model, *q.weights, layout, rules);
   weights.bytes[size_t(WeightItem::rotary)] = Bytes();  // cos and sin are made per step, not kept
   return weights;

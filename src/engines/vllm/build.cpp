@@ -94,6 +94,7 @@ LoadRules load_rules(const Question& q, const Given& given, const Decided& decid
   rules.towers = !given.language_only && !limited("*") && !limited(q.model->model_type);
   rules.ngram_tables = !given.ngrams_on_host;
   rules.mtp_layers = mtp_layers_in_use(*q.model, given);
+  rules.spare_projections = profile.spare_projections;
   rules.mxfp4_experts = profile.mxfp4_padding;
   rules.nvfp4_experts = profile.nvfp4_padding;
   rules.lora_slots = given.lora_slots;

@@ -237,6 +237,28 @@ TEST(VllmEngine, GraphsFollowTheCompilationMode) {
             Bytes());
 }
 
+// Keys and values of layers that read another layer's cache are there until 0.29: the last of four
+// layers here, 2 x 1 head x 256 x 512 wide and a norm of 256. Source: vllm PR 54917.
+TEST(VllmEngine, LayersThatShareACacheKeepProjectionsUntil030) {
+  constexpr std::string_view kGemma3n =
+      R"({"architectures":["Gemma3nForCausalLM"],"model_type":"gemma3n_text","hidden_size":512,
+          "intermediate_size":1024,"num_hidden_layers":4,"num_attention_heads":2,
+          "num_key_value_heads":1,"head_dim":256,"vocab_size":1024,"num_kv_shared_layers":1,
+          "vocab_size_per_layer_input":1024,"hidden_size_per_layer_input":64,
+          "altup_num_inputs":2,"laurel_rank":16,"sliding_window":512,
+          "layer_types":["full_attention","sliding_attention","full_attention",
+                         "full_attention"]})";
+  const auto attention = [&](std::string_view version) {
+    return row_of(
+        testing::assess("vllm",
+                        testing::ask({.config = kGemma3n, .gpu = "l40s", .version = version})),
+        "attention");
+  };
+  // Four layers of q, k, v and o: (2 + 1 + 1 + 2) x 256 x 512 values.
+  EXPECT_EQ(attention("0.29.0"), Bytes(4 * 6 * 256 * 512 * 2));
+  EXPECT_EQ(attention("0.30.0"), Bytes((4 * 6 - 2) * 256 * 512 * 2));
+}
+
 TEST(VllmEngine, HeadsMustDivide) {
   const Asked asked = testing::ask(
       {.config = testing::kLlama8b, .count = 3, .options = R"({"tensor_parallel_size":3})"});

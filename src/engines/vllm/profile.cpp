@@ -65,6 +65,7 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   const json::Value& compile = facts.row("first_compile", now);
   p.first_compile_charged = compile.find("charged") != nullptr;
   p.first_compile_stays = compile.find("stays") != nullptr;
+  p.spare_projections = facts.integer(facts.row("spare_projections", now), "value") != 0;
   p.sampler_state_charged = facts.integer(facts.row("sampler_state", now), "value") != 0;
   p.encoder_percent = facts.integer("encoder_percent");
   p.expert_percent = facts.integer("expert_percent");

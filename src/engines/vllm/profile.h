@@ -64,6 +64,8 @@ struct Profile {
   PackedBlocks packed_blocks = PackedBlocks::tuples;  // DeepSeek-V4's pages in a block
   bool streams_logged = true;  // false: no log shows what several residual streams take here
 
+  bool spare_projections = true;  // K and V of layers that read another layer's cache
+
   // Activations
   int64_t sampler_bytes = 0;         // per sequence and vocabulary entry
   int64_t sampler_low_bytes = 0;     // where another kernel may be installed
