@@ -76,6 +76,19 @@ class Doors(unittest.TestCase):
             _, found = answer("verify", path)
             self.assertEqual(found["verify"]["failure"]["phase"], "start")
 
+    def test_a_restart_is_told_from_a_first_start(self):
+        head = ("INFO 09-20 10:00:00 [api_server.py:1712] vLLM API server version 0.28.0\n"
+                "(EngineCore pid=2) INFO 09-20 10:00:10 [core.py:58] Initializing a V1 LLM engine (v0.28.0) with config: "
+                "model='Qwen/Qwen3-8B', dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=1\n")
+        loaded = "(EngineCore pid=2) INFO [decorators.py:311] Directly load AOT compilation from path /root/.cache/vllm/x\n"
+        room = "(EngineCore pid=2) INFO 09-20 10:00:50 [gpu_worker.py:333] Available KV cache memory: {} GiB\n"
+        for log, said in ((head + room.format("3.45"), "counted as the first start"),
+                          (head + loaded + room.format("4.42"), "read as a restart")):
+            _, found = answer("verify", "-", "--gpu", "l4", text=log)
+            self.assertTrue(found["verify"]["agrees"], found["verify"]["rows"])
+            self.assertTrue(any(note["text"].startswith(said) for note in found["assumptions"]), found["assumptions"])
+            self.assertNotIn("first_start", [note["id"] for note in found["warnings"]])
+
     def test_ollama_and_its_child_are_one_log(self):
         # The first lines are Ollama's own, the others llama.cpp's; the settings stand in the child's command.
         code, found = answer("verify", os.path.join(LOGS, "ollama-0.33-qwen3-8b.log"))
