@@ -4,6 +4,8 @@ read back as the same plan. Over every start in tests/measured."""
 
 import json
 import os
+import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -117,6 +119,33 @@ class Reading(unittest.TestCase):
         done = self.run_it("plan", "--gpu", "h100-sxm", "--json", *flags, "--", *shlex.split(line))
         return json.loads(done.stdout)
 
+    def test_every_variable_that_an_engine_reads_is_read_in_a_line_too(self):
+        lines = {"vllm": "vllm serve o/m", "sglang": "python -m sglang.launch_server --model-path o/m",
+                 "trtllm": "trtllm-serve o/m", "llamacpp": "llama-server -m m.gguf", "ollama": "ollama serve"}
+        variable = re.compile(r'"((?:VLLM|SGLANG|SGL|TRTLLM|TLLM|LLAMA|OLLAMA|GGML|PYTORCH|CUDA|NCCL)_[A-Z0-9_]+)"')
+        for engine, line in lines.items():
+            sources = pathlib.Path(ROOT, "src/engines", engine).rglob("*.cpp")
+            names = {name for path in sources if not path.name.endswith("_test.cpp")
+                     for name in variable.findall(path.read_text(encoding="utf-8"))}
+            self.assertTrue(names or engine == "llamacpp", engine)
+            for name in sorted(names):
+                read = json.loads(self.run_it("launch", "--json", "--", f"{name}=1 {line}").stdout)["launch"]
+                self.assertIn(name, read.get("env", {}), f"{engine} reads it, and the line reader drops it")
+
+    def test_variables_reach_the_plan_however_they_are_given(self):
+        serve = "vllm serve Qwen/Qwen3-8B --max-model-len 8192"
+        image = "vllm/vllm-openai:v0.26.0"
+        compose = ("services:\n  v:\n    image: " + image + "\n    command: --model Qwen/Qwen3-8B --max-model-len 8192\n"
+                   "    environment:")
+        for line in ("VLLM_FORCE_AOT_LOAD=1 " + serve, "env VLLM_FORCE_AOT_LOAD=1 " + serve,
+                     "export VLLM_FORCE_AOT_LOAD=1\n" + serve,
+                     f"docker run -e VLLM_FORCE_AOT_LOAD=1 {image} --model Qwen/Qwen3-8B --max-model-len 8192",
+                     compose + "\n      - VLLM_FORCE_AOT_LOAD=1\n", compose + "\n      VLLM_FORCE_AOT_LOAD: 1\n",
+                     "[Service]\nEnvironment=VLLM_FORCE_AOT_LOAD=1\nExecStart=/usr/bin/" + serve):
+            answer = json.loads(self.run_it("plan", "--gpu", "l4", "--engine-version", "0.26.0", "--json", "--", line).stdout)
+            self.assertNotIn("first_start", [note["id"] for note in answer["assumptions"]], line)
+            self.assertIn("VLLM_FORCE_AOT_LOAD=1", answer["command"], line)
+
     def test_unknown_options_are_said(self):
         answer = self.plan("vllm serve Qwen/Qwen3-8B --max-model-lenn 3000 --foo 1")
         texts = [w["text"] for w in answer["warnings"] if w["id"] == "unknown_option"]
@@ -130,17 +159,17 @@ class Reading(unittest.TestCase):
         self.assertNotIn("abc", command)
 
     def test_options_are_shown_with_who_decided_them(self):
-        line = ("VLLM_USE_V1=1 vllm serve Qwen/Qwen3-8B --max-model-len 8k --kv-cache-dtype auto --enable-dbo "
+        line = ("VLLM_USE_V1=1 vllm serve Qwen/Qwen3-8B --max-model-len 8k --kv-cache-dtype auto --enable-sleep-mode "
                 "--trust-remote-code --api-key abc --foo 3")
         answer = self.plan("env " + line, "--show-options")
         rows = {row["name"]: row for row in answer["options"]}
         told = {name: [rows[name].get(k) for k in ("value", "from", "given", "moves", "counted")] for name in
-                ("max_model_len", "max_num_seqs", "gpu_memory_utilization", "enable_dbo", "trust_remote_code", "api_key")}
+                ("max_model_len", "max_num_seqs", "gpu_memory_utilization", "enable_sleep_mode", "trust_remote_code", "api_key")}
         self.assertEqual(told, {
             "max_model_len": [8000, "line", True, "limits", None],
             "max_num_seqs": [rows["max_num_seqs"]["value"], "cards", False, "limits", None],
             "gpu_memory_utilization": [rows["gpu_memory_utilization"]["value"], "default", False, "kv", None],
-            "enable_dbo": [True, "line", True, "runtime", False],
+            "enable_sleep_mode": [True, "line", True, "runtime", False],
             "trust_remote_code": [True, "line", True, None, None],
             "api_key": [None, "line", True, None, None]})
         self.assertEqual([rows["kv_cache_dtype"][k] for k in ("asked", "value")], ["auto", "bfloat16"])
@@ -149,7 +178,7 @@ class Reading(unittest.TestCase):
         self.assertNotIn("abc", json.dumps(answer))
         text = self.run_it("plan", "--gpu", "h100-sxm", "--show-options", "--width", "80", "--", *shlex.split(line)).stdout
         table = text[text.index("\nOptions\n"):].split("\n\n")[0]
-        self.assertRegex(table, r"--enable-dbo +true +the line +runtime \*")
+        self.assertRegex(table, r"--enable-sleep-mode +true +the line +runtime \*")
         self.assertRegex(table, r"--max-num-seqs +[\d,]+ +the cards +limits")
         self.assertLessEqual(max(map(len, table.split("\n"))), 80)
 

@@ -228,7 +228,9 @@ Result<Decided> decide(const Question& q) {
   if (main_gpu) o.set("main_gpu", json::Value(*main_gpu));
   for (const auto& [variable, option] :
        {std::pair<std::string, std::string>{"LLAMA_ARG_FIT", "fit"},
-        {"LLAMA_ARG_FIT_TARGET", "fit_target"}}) {
+        {"LLAMA_ARG_FIT_TARGET", "fit_target"},
+        {"LLAMA_ARG_CACHE_RAM", "cache_ram"},
+        {"LLAMA_ARG_CTX_CHECKPOINTS", "ctx_checkpoints"}}) {
     const auto found = q.settings.env.find(variable);
     if (found != q.settings.env.end()) o.set(option, json::Value(found->second));
   }
