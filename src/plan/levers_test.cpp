@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "json/parse.h"
 #include "plan/cards.h"
@@ -115,6 +116,62 @@ TEST(Levers, ALengthThatTheModelDoesNotReadIsCutToTheOneItReads) {
   EXPECT_EQ(plan.levers.front().ids, std::vector<std::string>{"max_model_len"});
   EXPECT_NE(plan.levers.front().option.find("--max-model-len 40960"), std::string::npos);
   EXPECT_EQ(plan.levers.front().after.outcome, Outcome::fits);
+}
+
+// "Decrease GPU memory utilization", says vLLM: to the largest share in whole percent that fits,
+// the capture of the graphs beside it included.
+TEST(Levers, AShareThatIsNotFreeIsLoweredToTheLargestThatFits) {
+  for (const std::string gpu : {"l4", "rtx-3090", "t4"}) {
+    for (const std::string version : {"0.21.0", "0.31.0"}) {
+      const auto with = [&](const std::string& options) {
+        return planned(R"({"model":{"ref":"Qwen/Qwen3-8B"},"hardware":{"gpu":")" + gpu +
+                       R"(","count":2},"workload":{"sequence_tokens":8192},"engine":{"name":)" +
+                       R"("vllm","version":")" + version + R"(","options":{"dtype":"half")" +
+                       options + "}}}");
+      };
+      const std::string where = gpu + ", " + version;
+      const Plan plan = with("");
+      ASSERT_EQ(plan.verdict.binding, "utilisation") << where;
+      ASSERT_NE(plan.verdict.outcome, Outcome::fits) << where;
+      const auto lever = std::find_if(plan.levers.begin(), plan.levers.end(), [](const Lever& l) {
+        return l.ids == std::vector<std::string>{"gpu_memory_utilization"};
+      });
+      ASSERT_NE(lever, plan.levers.end()) << where;
+      EXPECT_TRUE(reaches_here(*lever)) << where;
+      EXPECT_FALSE(plan.smallest) << where;
+      EXPECT_NE(lever->change.find(" GiB)"), std::string::npos) << lever->change;
+      EXPECT_NE(lever->cost.find("a cache smaller by "), std::string::npos) << lever->cost;
+      const double share =
+          lever->set.find("engine")->find("options")->find("gpu_memory_utilization")->as_double();
+      const auto outcome = [&](double s) {
+        return with(",\"gpu_memory_utilization\":" + json::dump(json::Value(s))).verdict.outcome;
+      };
+      EXPECT_EQ(outcome(share), Outcome::fits) << where << share;
+      EXPECT_NE(outcome(share + 0.01), Outcome::fits) << where << share;
+    }
+  }
+}
+
+// The line of all users names their cells: fewer users need fewer, said in so many words.
+TEST(Levers, FewerUsersOfLlamaCppNameTheSmallerContext) {
+  const Plan plan = planned(
+      R"({"model":{"ref":"meta-llama/Llama-3.1-70B"},"weights":"Q4_K_M",
+          "engine":{"name":"llama.cpp"},"hardware":{"gpu":"h100-sxm","count":2},
+          "workload":{"sequence_tokens":65536,"concurrency":32}})");
+  const auto lever = std::find_if(plan.levers.begin(), plan.levers.end(), [](const Lever& l) {
+    return l.ids == std::vector<std::string>{"users"};
+  });
+  ASSERT_NE(lever, plan.levers.end());
+  ASSERT_GT(lever->users, 0);
+  EXPECT_EQ(lever->option, "--parallel " + std::to_string(lever->users) + " --ctx-size " +
+                               std::to_string(65536 * lever->users));
+  // Pasted over those of the line.
+  const Plan pasted = planned(
+      R"({"model":{"ref":"meta-llama/Llama-3.1-70B"},"weights":"Q4_K_M",
+          "engine":{"name":"llama.cpp","options":{"parallel":)" +
+      std::to_string(lever->users) + R"(,"ctx_size":)" + std::to_string(65536 * lever->users) +
+      R"(}},"hardware":{"gpu":"h100-sxm","count":2}})");
+  EXPECT_EQ(pasted.verdict.outcome, Outcome::fits);
 }
 
 // Without a card at all the answer is one, too.

@@ -186,10 +186,16 @@ class Finder {
   void users() {
     const int64_t asked = q_.workload.concurrency.count();
     if (asked <= 1 || a_.users <= 0 || a_.users >= asked) return;
+    // Whoever has the line of all users at hand has their cells in it, too.
+    const int64_t cells = saturating_multiply(q_.workload.sequence_tokens.count() > 0
+                                                  ? q_.workload.sequence_tokens.count()
+                                                  : s_.shape().train_ctx,
+                                              a_.users);
     LeverCandidate& c = add(
         "users", kUsers,
         "serve " + format_integer(a_.users) + (a_.users == 1 ? " user" : " users") + " at a time",
-        "--parallel " + format_integer(a_.users), "fewer users");
+        "--parallel " + format_integer(a_.users) + " --ctx-size " + format_integer(cells),
+        "fewer users");
     c.changes_workload = true;
     c.workload = q_.workload;
     c.workload.concurrency = Sequences(a_.users);

@@ -34,9 +34,6 @@ enum Order {
 constexpr std::string_view kSizes[] = {"tensor_parallel_size", "pipeline_parallel_size",
                                        "data_parallel_size", "enable_expert_parallel"};
 
-// Headroom left beside the budget when the share is raised: fluctuation between starts.
-constexpr int64_t kShareStepPercent = 1;
-
 class Finder {
  public:
   Finder(const Question& q, const Build& b, const Budget& budget) : q_(q), b_(b), budget_(budget) {}
@@ -47,7 +44,7 @@ class Finder {
         {"max_num_seqs", "max_num_seqs", "--max-num-seqs "}};
     if (auto raised = raised_limits(assessment, kLimits)) out_.push_back(std::move(*raised));
     element();
-    share();
+    share(assessment);
     sequences();
     batch();
     cache_type();
@@ -77,7 +74,8 @@ class Finder {
                      std::move(cost));
   }
 
-  void share();
+  void share(const Assessment& assessment);
+  Bytes beside_budget(const DeviceBudget& device, const Assessment& assessment) const;
   void sequences();
   void batch();
   void cache_type();
@@ -96,7 +94,22 @@ class Finder {
   std::vector<LeverCandidate> out_;
 };
 
-void Finder::share() {
+// What graphs take of the card beyond the share, at most: the check of their capture says by how
+// much they pass what the share leaves free.
+Bytes Finder::beside_budget(const DeviceBudget& device, const Assessment& assessment) const {
+  Bytes most;
+  for (const Requirement& r : assessment.requirements) {
+    // Cards that answer alike are checked once, for the first of them.
+    if (r.what != "cuda_graphs" || r.device > device.device) continue;
+    const DeviceBudget& checked = budget_.devices[size_t(r.device)];
+    if (checked.stage != device.stage || checked.total != device.total) continue;
+    const Bytes left = checked.free_at_start.low - checked.totals.requested;
+    most = std::max(most, r.needed.high - (r.available.low - left));
+  }
+  return most;
+}
+
+void Finder::share(const Assessment& assessment) {
   if (b_.given.cache_bytes) {
     LeverCandidate& c = add("kv_cache_memory_bytes", kUtilisation,
                             "let vLLM size the cache by its share of the card",
@@ -104,25 +117,26 @@ void Finder::share() {
     c.options = {{"kv_cache_memory_bytes", json::Value()}};
     return;
   }
-  // The largest share, in whole percent, that is free for certain when vLLM starts.
+  // The largest share, in whole percent, that is free for certain when vLLM starts and leaves the
+  // capture of the graphs what they take beside it.
   int64_t percent = 99;
   for (const DeviceBudget& d : budget_.devices) {
-    Bytes room = d.free_at_start.low;
-    if (!d.stage->shape.graphs_charged) room -= d.graphs_taken.high;
-    const Bytes hundredth = d.total / 100;
-    percent = std::min(percent, room / hundredth);
+    const Bytes room = d.free_at_start.low - beside_budget(d, assessment);
+    while (percent > 0 && requested_bytes(d.total, double(percent) / 100) > room) --percent;
   }
   const auto now = int64_t(b_.decided.utilisation * 100 + 0.5);
   if (percent == now || percent < 10) return;
   const double share = double(percent) / 100;
   const bool up = percent > now;
-  if (up && percent - now < kShareStepPercent) return;
-  LeverCandidate& c =
-      add("gpu_memory_utilization", kUtilisation,
-          std::string("give vLLM ") + (up ? "" : "only ") + std::to_string(percent) +
-              " % of the card" + (up ? "" : ", which is free"),
-          "--gpu-memory-utilization " + format_number(share),
-          up ? "less room for other processes on the card" : "a smaller cache");
+  const DeviceBudget& full = budget_.full();
+  const Bytes asked = requested_bytes(full.total, share);
+  LeverCandidate& c = add(
+      "gpu_memory_utilization", kUtilisation,
+      std::string("give vLLM ") + (up ? "" : "only ") + std::to_string(percent) +
+          " % of the card (" + format_gib(asked) + " GiB)" + (up ? "" : ", which is free"),
+      "--gpu-memory-utilization " + format_number(share),
+      up ? "less room for other processes on the card"
+         : "a cache smaller by " + format_gib(full.totals.requested - asked) + " GiB on the card");
   c.options = {{"gpu_memory_utilization", json::Value(share)}};
 }
 
