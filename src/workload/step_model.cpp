@@ -313,9 +313,21 @@ int64_t ranks_of(const plan::Plan& plan, std::string_view what) {
   return found != nullptr && found->is_integer() ? std::max<int64_t>(1, found->as_integer()) : 1;
 }
 
+bool shares_attention(const plan::Plan& plan, const EngineTraits& traits) {
+  const auto given = plan.resolved.settings.options.boolean(traits.option("data_attention"));
+  return given && given->value_or(false);
+}
+
 }  // namespace
 
-int64_t replicas_of(const plan::Plan& plan) { return ranks_of(plan, "data_parallel"); }
+int64_t replicas_of(const plan::Plan& plan) {
+  const auto traits = EngineTraits::load(plan.resolved.engine->name());
+  // Attention that is data-parallel over as many ranks as the option says, else over all.
+  if (traits && traits->option("data_parallel").empty() && shares_attention(plan, *traits)) {
+    return ranks_of(plan, "tensor_parallel");
+  }
+  return ranks_of(plan, "data_parallel");
+}
 
 int64_t stages_of(const plan::Plan& plan) { return ranks_of(plan, "pipeline_parallel"); }
 
@@ -368,6 +380,10 @@ Result<Scheduler> scheduler_of(const plan::Plan& plan, Notes& notes) {
     }
   };
   option("max_sequences", s.max_sequences);
+  // SGLang's option counts the requests of all ranks.
+  if (!traits.option("data_parallel").empty() && shares_attention(plan, traits)) {
+    s.max_sequences = std::max<int64_t>(1, s.max_sequences / replicas_of(plan));
+  }
   option("batch_tokens", s.batch_tokens);
   option("prefill_tokens", s.prefill_tokens);
   option("long_prefill_threshold", s.long_prefill_threshold);

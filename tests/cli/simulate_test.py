@@ -231,6 +231,19 @@ class Simulate(unittest.TestCase):
         self.assertEqual(own["throughput"], three["throughput"])
         self.assertIn("--replicas", run("simulate", *SERVED, "--lengths", "chat", "--replicas", "2,nearest", check=3).stderr)
 
+    def test_the_ranks_of_data_parallel_attention_are_servers(self):
+        attention = {"sglang": ["tp_size=8", "dp_size=8", "enable_dp_attention=true", "max_running_requests=80"],
+                     "trtllm": ["tensor_parallel_size=8", "enable_attention_dp=true", "max_batch_size=10"]}
+        for engine, options in attention.items():
+            asked = ["deepseek-ai/DeepSeek-V3", "-e", engine, "--gpu", "h200", "--count", "8", "--ctx", "8k", "--json"]
+            for option in options:
+                asked += ["-o", option]
+            planned = json.loads(run("plan", *asked).stdout)
+            told = json.loads(run("simulate", *asked, "--lengths", "chat", "--rate", "1", "--requests", "500").stdout)["simulate"]
+            self.assertEqual(told["servers"]["count"], 8, engine)
+            self.assertEqual(told["users"]["worst_case"], planned["users"], engine)
+            self.assertEqual(planned["users"], 80, engine)
+
     def test_a_figure_out_of_range_is_told_in_the_words_of_the_option(self):
         for option, value in (("--share", "200%"), ("--share", "0"), ("--rate", "0"), ("--rate", "1e99"), ("--users", "0"),
                               ("--ttft", "0"), ("--tpot", "0ms"), ("--price", "0"), ("--requests", "5")):

@@ -131,7 +131,7 @@ void refuse(const Question& q, const Setup& s, Assessment& a) {
     a.refusals.push_back({"devices", "", "SGLang's memory budget is modelled for GPUs only"});
     return;
   }
-  const int64_t wanted = s.tensor * s.pipeline * (s.data_attention ? 1 : s.data);
+  const int64_t wanted = s.cards();
   if (wanted > have) {
     a.refusals.push_back({"devices", "",
                           "the parallel sizes ask for " + format_integer(wanted) + " devices, " +
@@ -178,6 +178,12 @@ void refuse(const Question& q, const Setup& s, Assessment& a) {
       }
     }
   }
+}
+
+// Requests at a time of each data rank: every one has a pool and a scheduler of its own, whether it
+// is a replica or a part of data-parallel attention.
+int64_t requests_of_rank(const Question& q, const Setup& s) {
+  return ceil_div(std::max<int64_t>(1, q.workload.concurrency.count()), s.data);
 }
 
 void require(const Question& q, const Setup& s, const RankPlan& r, int device, Assessment& a) {
@@ -235,7 +241,7 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   a.requirements.push_back(prefill);
 
   if (!q.workload.given()) return;
-  const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
+  const int64_t requests = requests_of_rank(q, s);
   const int64_t tokens = std::max<int64_t>(
       1, q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.context);
   Requirement serve;
@@ -250,7 +256,9 @@ void require(const Question& q, const Setup& s, const RankPlan& r, int device, A
   require_limit(a.requirements, device, "context_length", "tokens", tokens, s.context,
                 "sequences are longer than context_length allows");
   a.requirements.push_back(serve);
-  require_limit(a.requirements, device, "max_running_requests", "count", requests, r.max_running,
+  // The option is shared out over the ranks of data-parallel attention.
+  require_limit(a.requirements, device, "max_running_requests", "count",
+                requests * s.attention_data(), r.max_running,
                 "more sequences at a time than SGLang runs");
 }
 
@@ -268,11 +276,10 @@ Result<Assessment> assess_sglang(const Question& q) {
   a.refusals = std::move(support.refusals);
   refuse(q, s, a);
   if (q.hardware->devices.empty()) return a;
-  const int64_t ranks = s.tensor * s.pipeline * (s.data_attention ? 1 : s.data);
-  const auto count = int(std::min<int64_t>(ranks, int64_t(q.hardware->devices.size())));
+  const auto count = int(std::min<int64_t>(s.cards(), int64_t(q.hardware->devices.size())));
   const int64_t tokens =
       q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.context;
-  const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
+  const int64_t requests = requests_of_rank(q, s);
   RankPlan full;
   for (int i = 0; i < count; ++i) {
     Notes same;  // every rank's drafter is the first one's
@@ -294,7 +301,8 @@ Result<Assessment> assess_sglang(const Question& q) {
   // Requests beyond the context length are refused, whatever the pool holds.
   a.kv.max_sequence_tokens = s.context > 0 ? std::min(full.tokens, s.context) : full.tokens;
   if (s.context > 0) a.kv.max_concurrency = double(full.tokens) / double(s.context);
-  a.users = std::min(full.max_running, full.tokens / std::max<int64_t>(1, tokens));
+  const int64_t running = full.max_running / s.attention_data();
+  a.users = std::min(running, full.tokens / std::max<int64_t>(1, tokens)) * s.data;
   a.longest_sequence = std::min(full.tokens / requests, longest_context(q, s));
   a.check = LogCheck{"max_total_num_tokens", full.tokens, saturating_multiply(tokens, requests),
                      "tokens"};
@@ -314,7 +322,7 @@ Result<Assessment> assess_sglang(const Question& q) {
                      full.request_table;
   a.log.push_back({"Memory pool end. avail mem", double(left.count()), "bytes"});
   a.log.push_back({"max_total_num_tokens", double(full.tokens), "tokens"});
-  a.log.push_back({"max_running_requests", double(full.max_running), "count"});
+  a.log.push_back({"max_running_requests", double(running), "count"});
   a.effective.set("tp_size", json::Value(s.tensor));
   a.effective.set("mem_fraction_static", json::Value(full.fraction));
   a.effective.set("context_length", json::Value(s.context));
@@ -423,11 +431,14 @@ std::vector<LeverCandidate> changes(const Question& q, const Assessment& a) {
   if (bits > 12) add_format_lever(out, 60, "use weights in fp8", "fp8");
   if (bits > 6) add_format_lever(out, 62, "use weights in 4 bits (AWQ)", "awq");
   if (s->tensor <= 8) {
-    LeverCandidate& more = add_lever(
-        out, "tp_size", 70, "split the model over " + std::to_string(s->tensor * 2) + " GPUs",
-        "--tp-size " + std::to_string(s->tensor * 2), "more GPUs");
+    const bool replicas = s->data > 1 && !s->data_attention;
+    LeverCandidate& more =
+        add_lever(out, "tp_size", 70,
+                  std::string("split ") + (replicas ? "each replica" : "the model") + " over " +
+                      std::to_string(s->tensor * 2) + " GPUs",
+                  "--tp-size " + std::to_string(s->tensor * 2), "more GPUs");
     more.options = {{"tp_size", json::Value(s->tensor * 2)}};
-    more.devices = int(s->tensor * 2);
+    more.devices = int(s->cards() * 2);
   }
   return out;
 }

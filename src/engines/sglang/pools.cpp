@@ -376,7 +376,8 @@ RankPlan plan_rank(const Question& q, const Setup& s, const Device& device, Note
   r.max_running = s.max_running > 0 ? s.max_running : derived;
   if (r.cells.state > 0)
     r.max_running =
-        std::min(r.max_running, std::max<int64_t>(0, r.state_slots / s.slots_per_request));
+        std::min(r.max_running,
+                 std::max<int64_t>(0, r.state_slots / s.slots_per_request) * s.attention_data());
   r.request_table = request_table(s, r.max_running);
   return r;
 }

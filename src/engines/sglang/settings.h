@@ -74,9 +74,11 @@ struct Setup {
   int64_t slots_per_request = 1;
   int64_t activation_kib = 0;  // per token of a chunk, for the ledger
 
-  // Workers with requests of their own, and the most that one may run; 0: derived.
+  // Of the ranks of one server, those with requests of their own, and the most that one may run;
+  // 0: derived. Without data-parallel attention every data rank is a server of its own.
   int64_t attention_data() const { return data_attention ? data : 1; }
   int64_t most_requests() const { return max_running / attention_data(); }
+  int64_t cards() const { return tensor * pipeline * (data_attention ? 1 : data); }
 };
 
 // The separate draft model that the options name; empty: none, or a head.

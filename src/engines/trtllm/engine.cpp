@@ -108,7 +108,9 @@ Result<Assessment> assess_trtllm(const Question& q) {
   }
   const int64_t tokens =
       q.workload.sequence_tokens.count() > 0 ? q.workload.sequence_tokens.count() : s.max_seq;
-  const int64_t requests = std::max<int64_t>(1, q.workload.concurrency.count());
+  // Each rank of data-parallel attention has a pool and a scheduler of its own.
+  const int64_t data = s.data_attention ? s.tensor : 1;
+  const int64_t requests = ceil_div(std::max<int64_t>(1, q.workload.concurrency.count()), data);
   const auto count = int(std::min<int64_t>(s.tensor * s.pipeline, have));
   RankPlan full;
   for (int i = 0; i < count; ++i) {
@@ -178,7 +180,8 @@ Result<Assessment> assess_trtllm(const Question& q) {
   a.kv.max_sequence_tokens = std::min(full.tokens, s.max_seq);
   a.kv.max_concurrency = double(full.tokens) / double(std::max<int64_t>(1, s.max_seq));
   a.users =
-      std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch);
+      std::min(full.tokens / std::max<int64_t>(1, round_up(tokens, s.block_tokens)), s.max_batch) *
+      data;
   a.longest_sequence = std::min(full.tokens / requests, longest_request(q, s));
   a.check = LogCheck{"Allocated for max tokens in paged KV cache", full.tokens,
                      saturating_multiply(round_up(tokens, s.block_tokens), requests), "tokens"};

@@ -15,8 +15,8 @@ namespace vramwise::engines::trtllm {
 struct Setup {
   int64_t tensor = 1, pipeline = 1, expert = 1;
   bool tensor_assumed = false;
-  bool data_attention = false;
-  bool head_parallel = false;  // enable_lm_head_tp_in_adp
+  bool data_attention = false;  // each rank has attention, a cache and requests of its own
+  bool head_parallel = false;   // enable_lm_head_tp_in_adp
   int64_t attention_ranks = 1;
   double fraction = 0;
   int64_t max_batch = 0, max_tokens_in_flight = 0, max_seq = 0;
