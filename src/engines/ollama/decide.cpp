@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/llamacpp/extras.h"
 #include "engines/unknown_options.h"
 
 namespace vramwise::engines::ollama {
@@ -131,6 +133,50 @@ Result<bool> settle_context(const Question& q, Decided& d) {
   return true;
 }
 
+// Why the child keeps the projector on the host; empty: it does not.
+// Source: ollama/ollama llm/llama_server.go (shouldDisableMMProjOffload), pull requests 16866 and
+// 16996.
+std::string_view why_on_host(const Decided& d, std::optional<int64_t> layers, int64_t all_layers,
+                             Bytes needed) {
+  if (d.hardware.devices.empty()) return "there is no GPU";
+  if (layers && *layers >= 0 && *layers < all_layers) return "num_gpu leaves text layers there";
+  for (const Device& card : d.hardware.devices) {
+    if (!d.release.projector_padded && card.gpu.unified_memory &&
+        d.hardware.backend != Backend::metal) {
+      return "this release offloads none to a GPU that shares the host's memory";
+    }
+    if (card.free() < needed) return "a GPU has too little memory free";
+  }
+  return {};
+}
+
+// The child loads the tower of a model that has one at its start, from the model's file or beside
+// it. Its margin is then the projector's size and as much as its buffers may take.
+// Source: ollama/ollama llm/llama_server.go (appendMMProjArgs, extraEnvsForStart).
+Result<bool> settle_projector(const Question& q, std::optional<int64_t> layers, Decided& d) {
+  const Bytes projector = llamacpp::projector_bytes(*q.model, weights::GgmlType::F16);
+  if (projector == Bytes()) return true;
+  const json::Value* rule = d.profile->find("projector");
+  if (rule == nullptr) return fail(ErrorCode::internal, "the profile of Ollama has no projector");
+  const Bytes padded = projector + MiB(number(*rule, "headroom_mib"));
+  const Bytes needed =
+      d.release.projector_by_size ? padded : GiB(number(*rule, "small_card_gib")) + Bytes(1);
+  const int64_t text_layers =
+      q.weights->is_gguf() ? q.weights->gguf->block_count : int64_t(q.model->layers.size());
+  Options& o = d.child;
+  o.set("mmproj", json::Value("the model's own"));
+  const std::string_view why = why_on_host(d, layers, text_layers + 1, needed);
+  if (!why.empty()) {
+    o.set("mmproj_offload", json::Value(false));
+    d.notes.assume("projector_on_host",
+                   "Ollama keeps the vision projector on the host: " + std::string(why) + ".",
+                   "ollama/ollama llm/llama_server.go");
+  } else if (d.release.projector_padded && !o.has("fit_target")) {
+    o.set("fit_target", json::Value(ceil_div(padded.count(), MiB(1).count())));
+  }
+  return true;
+}
+
 // One GPU when its estimate fits there, else all of them.
 void choose_devices(const Question& q, Decided& d) {
   d.hardware = *q.hardware;
@@ -234,6 +280,7 @@ Result<Decided> decide(const Question& q) {
     const auto found = q.settings.env.find(variable);
     if (found != q.settings.env.end()) o.set(option, json::Value(found->second));
   }
+  TRY(settle_projector(q, layers, d));
   return d;
 }
 

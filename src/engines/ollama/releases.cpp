@@ -155,6 +155,8 @@ Result<Release> release_for(const json::Value& profile, const Version& version,
   r.last_layer_first = since("last_layer_first");
   r.tower_counted = since("tower_counted");
   r.tower_with_output = since("tower_with_output");
+  r.projector_by_size = since("projector_by_size");
+  r.projector_padded = since("projector_padded");
   r.flash_auto = since("flash_auto");
   r.micro_batch_follows = since("micro_batch_follows");
   r.own_op_offload = since("own_op_offload");

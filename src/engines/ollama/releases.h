@@ -57,6 +57,8 @@ struct Release {
   bool tower_counted = true;
   bool tower_with_output = true;
   // Of what it starts
+  bool projector_by_size = true;    // on GPUs that hold it; before: above 10 GiB
+  bool projector_padded = true;     // its size and more is kept free, on shared memory too
   bool flash_auto = true;           // llama.cpp decides on flash attention unless told
   bool micro_batch_follows = true;  // else 512
   bool own_op_offload = true;       // Ollama's own engine copies host weights over for long prompts
