@@ -297,6 +297,7 @@ void assume_ollama_type(ModelRef& model, std::string_view name, bool of_ollama) 
   if ((!tagged && !of_ollama) || !model.weights.empty()) return;
   if (!model.quantization_config.is_null()) return;  // gpt-oss keeps its own format
   model.weights = ends_with(name, "-qat") ? "Q4_0" : "Q4_K_M";
+  if (ends_with(name, "-qat") && starts_with(name, "gemma3:")) model.weights = kGemma3Qat;
   // Made in April 2025 by Ollama 0.6.5 to 0.6.8 itself, with attn_v in 16 bits.
   // Source: ollama/ollama#10828 (types of its tensors), #10911 (18.81 GiB).
   if (name == "qwen3:32b") model.weights = "ollama-Q4_K_M";

@@ -91,7 +91,7 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
       {"gpt-oss:20b", "openai/gpt-oss-20b", "mxfp4", ""},
       {"qwen3:latest", "Qwen/Qwen3-8B", "", "Q4_K_M"},
       {"qwen3", "Qwen/Qwen3-8B", "", ""},
-      {"gemma3:27b-it-qat", "google/gemma-3-27b-it", "", "Q4_0"},
+      {"gemma3:27b-it-qat", "google/gemma-3-27b-it", "", "Q4_0 --token-embedding-type f16"},
       // dates and tunings
       {"Qwen/Qwen3-32B-2512", "Qwen/Qwen3-32B", "", ""},
       {"someone/Qwen3-8B-Instruct", "Qwen/Qwen3-8B", "", ""},

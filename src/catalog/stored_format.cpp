@@ -111,6 +111,8 @@ constexpr std::string_view kMxfp4 = R"({"quant_method":"mxfp4"})";
 constexpr Rule kRules[] = {
     {"-qat-q4_0-unquantized", Publisher::any, "bf16", "",
      "stored in bf16: trained for Q4_0 but not quantised"},
+    {"-qat-q4_0-gguf", Publisher::any, kGemma3Qat, "",
+     "the GGUF file is Q4_0 with embeddings in 16 bits, as Google made it", "gemma-3-"},
     {"-qat-q4_0-gguf", Publisher::any, "Q4_0", "", "the GGUF file is Q4_0"},
     {"-gguf", Publisher::any, "Q4_K_M", "",
      "no file of the GGUF repository is named; llama.cpp then takes Q4_K_M"},

@@ -9,6 +9,12 @@
 
 namespace vramwise::catalog {
 
+// Google's QAT files of Gemma 3 are Q4_0 throughout but for the embeddings, which stay in 16 bits;
+// Ollama's are the same files with the projector inside.
+// Source: huggingface.co/stduhpf/google-gemma-3-27b-it-qat-q4_0-gguf-small (17.2 GB against 15.6);
+// ollama.com/library/gemma3/tags (18, 8.9, 4.0 and 1.0 GB).
+inline constexpr std::string_view kGemma3Qat = "Q4_0 --token-embedding-type f16";
+
 struct StoredFormat {
   std::string weights;  // a format id where config.json would say nothing (GGUF, bf16)
   // As such repositories usually have it, with "assumed": true; null: none.
