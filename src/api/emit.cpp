@@ -25,10 +25,15 @@ Result<json::Value> manifest_block(const plan::Plan& plan, std::string_view kind
   TRY_ASSIGN(const std::string yaml, launch::write_manifest(kind, deployment));
   json::Value block = json::Value::object();
   block.set("kind", kind_name);
-  // What the numbers say stands on top, where a person who opens the file sees it.
+  // What the numbers say stands on top, where a person who opens the file sees it, and that the
+  // command's model is not the one they are of.
+  std::string other;
+  for (const Note& note : resolved.notes.assumptions) {
+    if (note.id == "weights_repository") other = "# Before use: " + note.text + ".\n";
+  }
   block.set("text", "# " + plan::sentence(plan) + "\n# Planned for " +
                         plan::describe(resolved.hardware) + ", weights " +
-                        resolved.weights->format + ".\n" + yaml);
+                        resolved.weights->format + ".\n" + other + yaml);
   return block;
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "json/parse.h"
 
 namespace vramwise::api {
@@ -81,6 +82,20 @@ std::string without(std::string text, std::string_view part) {
     text.erase(at, part.size());
   }
   return text;
+}
+
+// The command names the repository, which holds bf16.
+TEST(Emit, AnotherFormatThanTheRepositorysIsSaidOnTopOfTheManifest) {
+  for (const std::string format : {"Q4_K_M", "awq", "fp8"}) {
+    const json::Value answer = parsed(handle(
+        R"({"model":{"ref":"Qwen/Qwen3-8B"},"engine":{"name":"vllm"},"hardware":{"gpu":"l4"},)"
+        R"("workload":{"sequence_tokens":8192},"emit":"compose","weights":")" +
+        format + R"("})"));
+    ASSERT_EQ(answer.find("error"), nullptr) << json::dump(answer);
+    const std::string text = answer.find("manifest")->find("text")->as_string();
+    EXPECT_TRUE(contains(text, "# Before use: the weights are planned in " + format)) << text;
+    EXPECT_EQ(contains(text, "--quantization fp8)"), format == "fp8") << text;
+  }
 }
 
 TEST(Emit, WhatIsPrintedReadsBackAsTheSamePlan) {

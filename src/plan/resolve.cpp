@@ -260,13 +260,37 @@ Result<std::string> library_format(const Request& request, Resolved& resolved) {
   return weights;
 }
 
-// The engine starts what the command names: a repository in another format than the one planned for
-// needs another name there.
-Result<bool> note_repository(const Request& request, Resolved& resolved) {
-  if (request.weights.empty() || request.model.ref.empty() || !request.model.header.is_null() ||
-      resolved.weights->is_gguf()) {
+bool loads_gguf_only(const engines::Engine& engine) {
+  return engine.name() == "llama.cpp" || engine.name() == "ollama";
+}
+
+// A format of checkpoints says nothing of a GGUF file: what is planned is the file that the
+// converter makes, in 16 bits. MXFP4 it keeps.
+Result<bool> settle_gguf(const Request& request, Resolved& resolved) {
+  const std::string asked = resolved.weights->format;
+  if (request.weights.empty() || !loads_gguf_only(*resolved.engine) ||
+      resolved.weights->is_gguf() || resolved.weights->from_files || asked == "bf16" ||
+      asked == "fp16" || asked == "fp32" || asked == "mxfp4") {
     return true;
   }
+  TRY_ASSIGN(weights::Weights plain, weights::choose_weights(*resolved.model, "bf16"));
+  resolved.weights = std::make_shared<const weights::Weights>(std::move(plain));
+  resolved.notes.warn("weights_not_gguf",
+                      std::string(resolved.engine->name()) + " loads GGUF files only, and " +
+                          asked + " is none: this plans a conversion to 16 bits; name a mixture " +
+                          "in its place, such as Q4_K_M for 4 bits or Q8_0 for 8",
+                      "ggml-org/llama.cpp convert_hf_to_gguf.py");
+  return true;
+}
+
+// The engine starts what the command names: a repository in another format than the one planned for
+// needs another name there. Commands of engines that load GGUF files name the file.
+Result<bool> note_repository(const Request& request, Resolved& resolved) {
+  if (request.weights.empty() || request.model.ref.empty() || !request.model.header.is_null() ||
+      loads_gguf_only(*resolved.engine)) {
+    return true;
+  }
+  const std::string_view engine = resolved.engine->name();
   std::string own;
   Notes unused;
   TRY_ASSIGN(const auto model, resolve_model(request.model, own, unused));
@@ -279,6 +303,9 @@ Result<bool> note_repository(const Request& request, Resolved& resolved) {
   const std::string listed = model->id + "-" + resolved.weights->format;
   for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
     if (to_lower(id) == to_lower(listed)) text += ", such as " + std::string(id);
+  }
+  if (resolved.weights->format == "fp8" && (engine == "vllm" || engine == "sglang")) {
+    text += ", or quantise this one while it loads (--quantization fp8)";
   }
   resolved.notes.assume("weights_repository", text);
   return true;
@@ -315,6 +342,7 @@ Result<Resolved> resolve(const Request& request) {
       if (const engines::Engine* engine = engine_for_gguf()) resolved.engine = engine;
     }
   }
+  TRY(settle_gguf(request, resolved));
   TRY(note_repository(request, resolved));
   TRY(resolve_draft(request, resolved));
   resolved.memo = resolved.engine->new_memo();

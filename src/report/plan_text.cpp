@@ -195,6 +195,15 @@ std::string pasted(const std::string& command) {
   return (command.find('\n') == std::string::npos ? "  " : "") + command;
 }
 
+// What has to change in the command first, as a comment of the shell.
+std::string before_use(const Value& answer, const Style& style) {
+  for (const Value& note : member(answer, "assumptions").as_array()) {
+    if (text(note, "id") != "weights_repository") continue;
+    return "  # " + replace_all(wrap(text(note, "text"), style.width, 4), "\n", "\n  # ") + "\n";
+  }
+  return {};
+}
+
 std::string head(const Value& answer, const Style& style) {
   const std::string outcome = text(answer, "outcome");
   std::string out =
@@ -230,8 +239,8 @@ std::string plan_text(const Value& answer, const Style& style) {
   out += lever_lines(answer, style);
   add_notes(out, answer, style);
   if (answer.find("command") != nullptr) {
-    out += "\n" + paint(style, Ink::bold, "Run it") + "\n" + pasted(lines(answer, "command", 0)) +
-           "\n";
+    out += "\n" + paint(style, Ink::bold, "Run it") + "\n" + before_use(answer, style) +
+           pasted(lines(answer, "command", 0)) + "\n";
   }
   return out;
 }

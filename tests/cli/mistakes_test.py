@@ -25,6 +25,18 @@ class Sizes(unittest.TestCase):
             self.assertNotIn("without a unit", run("plan", "qwen3-8b", "--gpu", "l4", "--used", size).stderr)
 
 
+class OtherFormat(unittest.TestCase):
+    def test_a_command_that_serves_another_format_says_so_above_it(self):
+        for weights in ("Q4_K_M", "awq", "fp8"):
+            text = run("plan", "Qwen/Qwen3-8B", "--gpu", "l4", "-w", weights, "--ctx", "8k").stdout
+            block = text[text.index("Run it"):]
+            self.assertIn("# the weights are planned in " + weights, block)
+            self.assertLess(block.index("name a"), block.index("vllm serve"))
+            self.assertEqual("--quantization fp8" in block.replace("\n  # ", " "), weights == "fp8")
+        plain = run("plan", "Qwen/Qwen3-8B", "--gpu", "l4", "-w", "bf16", "--ctx", "8k").stdout
+        self.assertNotIn("# ", plain[plain.index("Run it"):])
+
+
 class OllamaPlacement(unittest.TestCase):
     def test_no_placement_that_ollama_cannot_take(self):
         asked = ("--gpu", "rtx-4060-ti-16", "--json")
