@@ -19,8 +19,17 @@ Decoded decode(std::string_view text, size_t i) {
   const size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
   if (length == 1 || i + length > text.size()) return {0xfffd, 1};
   uint32_t code = c & (0xffu >> (length + 1));
-  for (size_t k = 1; k < length; ++k) code = (code << 6) | (at(i + k) & 0x3fu);
+  for (size_t k = 1; k < length; ++k) {
+    if ((at(i + k) & 0xc0u) != 0x80) return {0xfffd, 1};
+    code = (code << 6) | (at(i + k) & 0x3fu);
+  }
   return {code, length};
+}
+
+// Marks that turn the direction of the text behind them, so that a line reads as another one.
+bool turns_text(uint32_t code) {
+  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
 }
 
 int columns_of(uint32_t code) {
@@ -139,8 +148,10 @@ std::string safe(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
     const Decoded d = decode(text, i);
-    // C0, DEL and C1 could move the cursor or recolour the terminal.
-    if (d.code < 0x20 || (d.code >= 0x7f && d.code < 0xa0)) {
+    // C0, DEL and C1 could move the cursor or recolour the terminal; bytes that are no UTF-8 may be
+    // C1 to it.
+    const bool stray = d.length == 1 && d.code == 0xfffd;
+    if (d.code < 0x20 || (d.code >= 0x7f && d.code < 0xa0) || turns_text(d.code) || stray) {
       out += '?';
     } else {
       out += text.substr(i, d.length);

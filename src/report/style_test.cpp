@@ -37,6 +37,8 @@ TEST(Style, NamesCannotMoveTheCursor) {
                  "d"),
             "a?[2Jb?c?d");
   EXPECT_EQ(safe("héllo 模型"), "héllo 模型");
+  EXPECT_EQ(safe("a\u202eb\u2066c\u200fd\u061ce"), "a?b?c?d?e");
+  EXPECT_EQ(safe("\xb4\xc4\xc1 \xf3}J\x9b"), "??? ?}J?");  // no UTF-8
   EXPECT_EQ(display_width("模型"), 4);
 }
 
