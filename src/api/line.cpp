@@ -74,6 +74,24 @@ bool names_engine(const json::Reader& request, std::string_view wanted) {
   return found && (*found)->name() == wanted;
 }
 
+// A line is in its program's own words, which another engine does not have.
+Result<void> refuse_other_engine(const json::Reader& request, const engines::Engine& of_line) {
+  const Value* engine = request.value().find("engine");
+  const Value* name = engine != nullptr ? engine->find("name") : nullptr;
+  if (name == nullptr || !name->is_string()) return {};
+  const auto asked = engines::find_engine(name->as_string());
+  if (!asked || (*asked)->name() == of_line.name()) return {};  // an unknown one is told elsewhere
+  const std::string wanted((*asked)->name());
+  return fail(Error(ErrorCode::inconsistent, "the line starts " + std::string(of_line.name()) +
+                                                 ", and " + wanted + " is asked for as the engine")
+                  .at("line")
+                  .hint("to plan the line as it stands, leave the engine out (--engine)")
+                  .hint("to plan the same model with " + wanted +
+                        ", name the model and give the options by its names: vramwise plan MODEL "
+                        "--engine " +
+                        wanted + " -o NAME=VALUE"));
+}
+
 // That another program's line is planned as llama.cpp's, and what of it is not.
 Note note_of(const engines::launch::Embedded& inside) {
   std::string text = inside.name +
@@ -139,6 +157,7 @@ Result<FromLine> request_from_line(const json::Reader& request) {
     return fail(std::move(error).at("line"));
   }
   if (!reading.errors.empty()) return fail(refused_by_program(reading));
+  if (!inside) TRY(refuse_other_engine(request, **engine));
 
   Value filled = request.value();
   filled.erase("line");
@@ -154,6 +173,11 @@ Result<FromLine> request_from_line(const json::Reader& request) {
                                                     ", which may, was not found")
                     .at("line")
                     .hint("name the model: vramwise plan MODEL … -- LINE, or give the file"));
+  }
+  if (filled.find("model") == nullptr && !request.has("log")) {
+    return fail(Error(ErrorCode::missing_field, "the line names no model")
+                    .at("line")
+                    .hint("name it in the line, or in front of it: vramwise plan MODEL … -- LINE"));
   }
   Value& target = part(filled, "engine");
   set_if_absent(target, "name", (*engine)->name());

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "engines/launch/option_table.h"
 #include "json/value.h"
 
 namespace vramwise::engines {
@@ -24,6 +25,11 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 std::string_view head_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+// A name of its own, or a key below a known one.
+bool is_known(std::string_view known, std::string_view name) {
+  return has_word(known, name) || has_word(known, head_of(name));
+}
 
 // A value that leaves the program at what it does anyway.
 bool changes_nothing(const json::Value& value) {
@@ -50,7 +56,7 @@ Result<void> warn_of_options(const Options& options, std::string_view engine, st
   std::vector<std::string> left_out;
   for (const json::Member& member : options.entries()) {
     const std::string_view head = head_of(member.key);
-    if (!has_word(known->as_string(), member.key) && !has_word(known->as_string(), head)) {
+    if (!is_known(known->as_string(), member.key)) {
       std::string text = std::string(name) + " has no option '" + member.key + "'; it is ignored";
       const auto near = nearest_names(member.key, split(known->as_string(), ' '), 1);
       if (!near.empty()) text += "; a similar option exists: " + near.front();
@@ -70,6 +76,30 @@ Result<void> warn_of_options(const Options& options, std::string_view engine, st
                                        join(left_out, ", "));
   }
   return {};
+}
+
+void warn_of_variables(const std::map<std::string, std::string>& env, std::string_view engine,
+                       std::string_view name, Notes& notes) {
+  launch::OptionTables tables;
+  for (const auto& [variable, value] : env) {
+    const auto near = tables.unknown_variable(engine, variable);
+    if (!near) continue;
+    std::string text =
+        std::string(name) + " has no variable '" + variable + "' that is known here; it is ignored";
+    if (!near->empty()) text += "; a similar variable exists: " + *near;
+    notes.warn("unknown_variable", std::move(text));
+  }
+}
+
+Options known_options(const Options& options, std::string_view engine) {
+  const auto names = catalog::find_shared(catalog::Kind::options, std::string(engine) + "/names");
+  const json::Value* known = names ? (*names)->find("known") : nullptr;
+  if (known == nullptr) return options;
+  Options kept;
+  for (const json::Member& member : options.entries()) {
+    if (is_known(known->as_string(), member.key)) kept.set(member.key, member.value);
+  }
+  return kept;
 }
 
 }  // namespace vramwise::engines

@@ -2,6 +2,8 @@
 // named, never silently dropped.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "base/note.h"
@@ -15,5 +17,13 @@ namespace vramwise::engines {
 // Errors: internal when the build lacks the engine's names.
 Result<void> warn_of_options(const Options& options, std::string_view engine, std::string_view name,
                              Notes& notes);
+
+// Warns of variables named like the engine's own that it does not have.
+void warn_of_variables(const std::map<std::string, std::string>& env, std::string_view engine,
+                       std::string_view name, Notes& notes);
+
+// Those that the engine has, for the command: it refuses to start with others. All of them where
+// the build lacks the engine's names, which warn_of_options reports.
+Options known_options(const Options& options, std::string_view engine);
 
 }  // namespace vramwise::engines

@@ -57,7 +57,8 @@ Result<engines::Backend> backend_from_name(std::string_view name) {
 }
 
 // Replaces shape keys where the config has them: in text_config when that is where they stand.
-Result<bool> apply_overrides(json::Value& config, const json::Value& overrides) {
+// A key that the config lacks is set all the same, as a family may read it, and said.
+Result<bool> apply_overrides(json::Value& config, const json::Value& overrides, Notes& notes) {
   for (const json::Member& member : overrides.as_object()) {
     if (member.value.is_object() || member.value.is_array()) {
       return fail(
@@ -66,7 +67,17 @@ Result<bool> apply_overrides(json::Value& config, const json::Value& overrides) 
     }
     json::Value* text = config.find("text_config");
     const bool nested = text != nullptr && text->is_object() && config.find(member.key) == nullptr;
-    (nested ? *text : config).set(member.key, member.value);
+    json::Value& target = nested ? *text : config;
+    if (target.find(member.key) == nullptr) {
+      std::vector<std::string_view> keys;
+      for (const json::Member& known : target.as_object()) keys.push_back(known.key);
+      std::string note = "the config has no '" + member.key +
+                         "'; the override changes something only if this family reads that key";
+      const auto near = nearest_names(member.key, keys, 1);
+      if (!near.empty()) note += "; a similar key exists: " + near.front();
+      notes.warn("override_of_no_key", std::move(note));
+    }
+    target.set(member.key, member.value);
   }
   return true;
 }
@@ -149,7 +160,7 @@ Result<std::shared_ptr<const model::Model>> resolve_model(const ModelSpec& spec,
     config.set("quantization_config", spec.quantization_config);
   }
   if (spec.changes.is_object()) engines::apply_config_changes(config, spec.changes);
-  TRY(apply_overrides(config, spec.overrides));
+  TRY(apply_overrides(config, spec.overrides, notes));
   if (id.empty()) {
     const json::Value* name = config.find("_name_or_path");
     id = name != nullptr && name->is_string() && !name->as_string().empty() ? name->as_string()
@@ -221,7 +232,13 @@ const engines::Engine* engine_for_gguf() {
 Result<ResolvedModel> resolve_weights(const ModelSpec& spec, std::string_view format,
                                       Notes& notes) {
   const std::string_view header = formats::header_format(spec.header);
-  if (header == "gguf") return resolve_gguf(spec, format);
+  if (header == "gguf") {
+    if (spec.overrides.is_object() && !spec.overrides.as_object().empty()) {
+      notes.warn("overrides_unused",
+                 "the GGUF file's own header says what the model is; the overrides are not used");
+    }
+    return resolve_gguf(spec, format);
+  }
   if (header == "safetensors") return resolve_checkpoint(spec, format, notes);
   if (!spec.header.is_null()) {
     return fail(Error(ErrorCode::unsupported, "the header's format is not known")

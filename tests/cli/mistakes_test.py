@@ -76,6 +76,34 @@ class Words(unittest.TestCase):
         self.assertIn("a build of llama.cpp", result.stderr)
 
 
+class Lines(unittest.TestCase):
+    def test_a_line_of_one_engine_is_not_planned_as_another(self):
+        result = run("plan", "-e", "sglang", "--gpu", "l4", "--", "vllm", "serve", "Qwen/Qwen3-8B", "--max-model-len", "8k")
+        self.assertEqual(result.returncode, 3)
+        for part in ("the line starts vllm", "sglang", "--engine sglang"):
+            self.assertIn(part, result.stderr)
+        self.assertEqual(run("plan", "-e", "vllm", "--gpu", "l4", "--", "vllm", "serve", "Qwen/Qwen3-8B").returncode, 0)
+
+    def test_a_line_without_a_model_is_told_in_its_own_words(self):
+        result = run("plan", "--gpu", "rtx-4090", "--", "ollama", "run")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("the line names no model", result.stderr)
+        self.assertIn("vramwise plan MODEL", result.stderr)
+
+    def test_a_switch_of_vllm_takes_no_other_word(self):
+        for name in ("VLLM_USE_V2_MODEL_RUNNER", "VLLM_FORCE_AOT_LOAD"):
+            result = run("plan", "Qwen/Qwen3-8B", "--gpu", "l4", "--ctx", "8k", "--env", f"{name}=banana")
+            self.assertEqual(result.returncode, 3)
+            self.assertIn(f"{name} is 'banana', expected 0 or 1", result.stderr)
+
+    def test_an_override_of_no_key_is_said(self):
+        asked = ("plan", "Qwen/Qwen3-8B", "--gpu", "l4", "--ctx", "8k", "--json", "--override")
+        warned = {note["id"]: note["text"] for note in json.loads(run(*asked, "num_hiden_layers=1").stdout)["warnings"]}
+        self.assertIn("a similar key exists: num_hidden_layers", warned["override_of_no_key"])
+        told = [note["id"] for note in json.loads(run(*asked, "num_hidden_layers=1").stdout).get("warnings", [])]
+        self.assertNotIn("override_of_no_key", told)
+
+
 class Help(unittest.TestCase):
     def test_help_is_as_wide_as_the_terminal_and_80_columns_in_a_pipe(self):
         commands = [line.split()[0] for line in run("--help").stdout.split("Subcommands:")[1].split("\n\n")[0].splitlines()

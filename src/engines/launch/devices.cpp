@@ -165,43 +165,6 @@ void check_gpu_count(const Invocation& call, Reading& out) {
                              format_integer(given) + (given == 1 ? " is" : " are") + " visible");
 }
 
-namespace {
-
-// A variable named like the engine's own ones that is none of them: most likely a typing error.
-// Variables that are known and move no memory stand apart in the catalog, and are loaded for a name
-// that is not among the others.
-void note_unknown_variable(const std::string& name, const std::string& value,
-                           const OptionTable* table, Context& context, Reading& out) {
-  constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
-      {"vllm", "VLLM_"},     {"sglang", "SGLANG_"},      {"sglang", "SGL_"},
-      {"ollama", "OLLAMA_"}, {"llamacpp", "LLAMA_ARG_"}, {"trtllm", "TRTLLM_"}};
-  if (table == nullptr) return;
-  bool own = false;
-  for (const auto& [engine, prefix] : kPrefixes) {
-    own = own || (table->engine() == engine && starts_with(name, prefix));
-  }
-  bool off = false;
-  if (!own || table->by_name("env:" + name) != nullptr || table->by_env(name, off) != nullptr) {
-    return;
-  }
-  // A build that leaves the harmless names out does not know which names there are.
-  const OptionTable* harmless = context.tables.get(std::string(table->engine()) + "/env");
-  if (harmless == nullptr || harmless->by_name("env:" + name) != nullptr) return;
-  std::vector<std::string_view> known;
-  for (const OptionTable* names : {table, harmless}) {
-    for (const Option& option : names->options()) {
-      known.insert(known.end(), option.env.begin(), option.env.end());
-      if (starts_with(option.name, "env:")) {
-        known.push_back(std::string_view(option.name).substr(4));
-      }
-    }
-  }
-  const std::vector<std::string> near = nearest_names(name, known, 1);
-  out.unknown.push_back({name, value, near.empty() ? std::string() : near.front()});
-}
-
-}  // namespace
-
 void read_env(const Invocation& call, Context& context, std::string_view table_name, Reading& out) {
   const OptionTable* table = context.tables.get(table_name);
   for (const auto& [name, value] : call.env) {
@@ -216,7 +179,8 @@ void read_env(const Invocation& call, Context& context, std::string_view table_n
       matters = matters || (option != nullptr && call.env_in_front && !option->memory.empty());
     }
     if (!matters) {
-      note_unknown_variable(name, value.text, table, context, out);
+      const auto near = context.tables.unknown_variable(table_name, name);
+      if (near) out.unknown.push_back({name, value.text, *near});
       continue;
     }
     if (value.hole) {

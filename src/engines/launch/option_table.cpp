@@ -293,6 +293,38 @@ const OptionTable* OptionTables::get(std::string_view engine) {
   return tables_.emplace(std::string(engine), std::move(table)).first->second.get();
 }
 
+// Variables that are known and move no memory stand apart in the catalog, and are loaded for a name
+// that is not among the others. A build that leaves them out does not know which names there are.
+std::optional<std::string> OptionTables::unknown_variable(std::string_view engine,
+                                                          const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
+      {"vllm", "VLLM_"},     {"sglang", "SGLANG_"},      {"sglang", "SGL_"},
+      {"ollama", "OLLAMA_"}, {"llamacpp", "LLAMA_ARG_"}, {"trtllm", "TRTLLM_"}};
+  bool own = false;
+  for (const auto& [program, prefix] : kPrefixes) {
+    own = own || (engine == program && starts_with(name, prefix));
+  }
+  const OptionTable* table = own ? get(engine) : nullptr;
+  bool off = false;
+  if (table == nullptr || table->by_name("env:" + name) != nullptr ||
+      table->by_env(name, off) != nullptr) {
+    return std::nullopt;
+  }
+  const OptionTable* harmless = get(std::string(engine) + "/env");
+  if (harmless == nullptr || harmless->by_name("env:" + name) != nullptr) return std::nullopt;
+  std::vector<std::string_view> known;
+  for (const OptionTable* names : {table, harmless}) {
+    for (const Option& option : names->options()) {
+      known.insert(known.end(), option.env.begin(), option.env.end());
+      if (starts_with(option.name, "env:")) {
+        known.push_back(std::string_view(option.name).substr(4));
+      }
+    }
+  }
+  const std::vector<std::string> near = nearest_names(name, known, 1);
+  return near.empty() ? std::string() : near.front();
+}
+
 OptionTables::Suggestion OptionTables::suggest(std::string_view engine, std::string_view token,
                                                std::string_view family) {
   // Engines whose lines are mistaken for each other, the most common first.

@@ -141,6 +141,10 @@ class OptionTables {
     std::string spelling;    // of `engine`, may be empty
     std::string_view other;  // engine whose exact spelling the token is, may be empty
   };
+  // A variable named like the engine's own ones ("VLLM_…") that is none of them, with the nearest
+  // that is, maybe empty. nullopt: it is known, or another program's, or this build has not all
+  // names.
+  std::optional<std::string> unknown_variable(std::string_view engine, const std::string& name);
   // What was probably meant by a token that `engine` does not know.
   Suggestion suggest(std::string_view engine, std::string_view token, std::string_view family = {});
 

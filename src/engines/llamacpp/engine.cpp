@@ -8,6 +8,7 @@
 #include "engines/launch_command.h"
 #include "engines/llamacpp/capacity.h"
 #include "engines/llamacpp/plan_state.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines {
 namespace llamacpp {
@@ -91,7 +92,7 @@ std::string draft_file(const model::Model& model, const weights::Weights& weight
 
 std::string command_of(const Question& q, const PlanState& s) {
   Options o;
-  const Options& given = q.settings.options;
+  const Options given = known_options(q.settings.options, "llamacpp");
   // What the workload settled stands first, then what was given.
   if (q.workload.given() && !given.has("ctx_size")) {
     o.set("ctx_size", json::Value(s.request.context.n_ctx));

@@ -155,6 +155,7 @@ Result<std::unique_ptr<PlanState>> plan_state(const Question& q) {
   TRY_ASSIGN(s.rules, rules_for(*s.profile, version.build));
   if (q.detail == Detail::full) {
     TRY(warn_of_options(q.settings.options, "llamacpp", "llama.cpp", s.notes));
+    warn_of_variables(q.settings.env, "llamacpp", "llama.cpp", s.notes);
     TRY(note_version(version, "llama.cpp", s.notes));
   }
   TRY_ASSIGN(s.file, model_file_of(q, s.rules));

@@ -242,6 +242,7 @@ Result<Decided> decide(const Question& q) {
   }
   if (q.detail == Detail::full) {
     TRY(warn_of_options(q.settings.options, "ollama", "Ollama", d.notes));
+    warn_of_variables(q.settings.env, "ollama", "Ollama", d.notes);
     if (asked.build == 0) TRY(note_version(asked, "ollama", d.notes));
   }
   TRY(settle_context(q, d));

@@ -13,6 +13,7 @@
 #include "engines/limits.h"
 #include "engines/parallel.h"
 #include "engines/sglang/pools.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines {
 namespace sglang {
@@ -346,7 +347,7 @@ Result<Assessment> assess_sglang(const Question& q) {
   }
   a.deciders["kv_cache_dtype"] = "model";
   if (s.data > 1) a.effective.set("dp_size", json::Value(s.data));
-  Options line = q.settings.options;
+  Options line = known_options(q.settings.options, "sglang");
   if (s.tensor_assumed) line.set("tp_size", json::Value(s.tensor));
   if (s.context_from_workload) line.set("context_length", json::Value(s.context));
   if (q.draft.given() && !line.has("speculative_draft_model_path")) {

@@ -313,6 +313,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(facts.check());
   if (q.detail == Detail::full) {
     TRY(warn_of_options(o, "sglang", "SGLang", notes));
+    warn_of_variables(q.settings.env, "sglang", "SGLang", notes);
     TRY(note_version(q.settings.version, "sglang", notes));
   }
   return s;

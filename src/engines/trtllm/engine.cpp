@@ -14,6 +14,7 @@
 #include "engines/parallel.h"
 #include "engines/trtllm/rank_plan.h"
 #include "engines/trtllm/settings.h"
+#include "engines/unknown_options.h"
 
 namespace vramwise::engines {
 namespace trtllm {
@@ -211,7 +212,7 @@ Result<Assessment> assess_trtllm(const Question& q) {
       break;
     }
   }
-  Options line = q.settings.options;
+  Options line = known_options(q.settings.options, "trtllm");
   if (s.tensor_assumed) line.set("tensor_parallel_size", json::Value(s.tensor));
   if (s.length_from_workload) line.set("max_seq_len", json::Value(s.max_seq));
   a.command = command_of(q, line);

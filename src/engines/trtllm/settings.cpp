@@ -228,6 +228,7 @@ Result<Setup> read_setup(const Question& q, Notes& notes) {
   TRY(facts.check());
   if (q.detail == Detail::full) {
     TRY(warn_of_options(o, "trtllm", "TensorRT-LLM", notes));
+    warn_of_variables(q.settings.env, "trtllm", "TensorRT-LLM", notes);
     TRY(note_version(q.settings.version, "trtllm", notes));
   }
   return s;

@@ -10,6 +10,7 @@
 #include "engines/launch_command.h"
 #include "engines/online_quantisation.h"
 #include "engines/rank_memo.h"
+#include "engines/unknown_options.h"
 #include "engines/vllm/budget.h"
 #include "engines/vllm/layouts.h"
 #include "engines/vllm/ledger_rows.h"
@@ -63,7 +64,7 @@ std::map<std::string, std::string_view, std::less<>> deciders(const Build& b) {
 
 // The options as given, with what the workload or the devices settled.
 std::string command_of(const Question& q, const Build& b, const Budget& budget) {
-  Options o = q.settings.options;
+  Options o = known_options(q.settings.options, "vllm");
   if (b.given.tensor_assumed && b.given.tensor > 1)
     o.set("tensor_parallel_size", json::Value(b.given.tensor));
   if (b.decided.length_from_workload) o.set("max_model_len", json::Value(budget.max_model_len));

@@ -339,8 +339,6 @@ Result<bool> read_speculation(const Reader& r, const Question& q, Given& g) {
   return true;
 }
 
-bool is_on(std::string_view value) { return value == "1" || to_lower(value) == "true"; }
-
 // The program of a pasted line. Source: vllm engine/arg_utils.py, usage contexts.
 std::string_view entry_of(std::string_view program) {
   if (program == "LLM" || program == "bench throughput" || program == "bench latency") {
@@ -352,30 +350,53 @@ std::string_view entry_of(std::string_view program) {
   return "server";
 }
 
+// A variable that switches something; blank: not said. vLLM itself ends on other words, or takes
+// them for "no" without a word.
+Result<std::optional<bool>> switch_of(const std::string& name, const std::string& value) {
+  const std::string word = to_lower(trim(value));
+  if (word.empty()) return std::optional<bool>();
+  if (word == "1" || word == "true") return std::optional<bool>(true);
+  if (word == "0" || word == "false") return std::optional<bool>(false);
+  return fail(Error(ErrorCode::invalid_input, name + " is '" + value + "', expected 0 or 1")
+                  .at("engine.env." + name)
+                  .hint("true and false are taken too"));
+}
+
+struct Switch {
+  std::string_view name;
+  void (*set)(Given&, bool on);
+};
+constexpr Switch kSwitches[] = {
+    {"VLLM_USE_V1", [](Given& g, bool on) { g.first_engine = !on; }},
+    {"VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", [](Given& g, bool on) { g.estimate_graphs = on; }},
+    {"VLLM_USE_FLASHINFER_SAMPLER", [](Given& g, bool on) { g.flashinfer_sampler = on; }},
+    {"VLLM_USE_V2_MODEL_RUNNER", [](Given& g, bool on) { g.second_runner = on; }},
+    {"VLLM_ALLOW_LONG_MAX_MODEL_LEN", [](Given& g, bool on) { g.allow_long = on; }},
+    {"VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE",
+     [](Given& g, bool on) { g.grouped_chunks = on; }},
+    {"VLLM_MXFP4_USE_MARLIN", [](Given& g, bool on) { g.marlin = g.marlin || on; }},
+    {"VLLM_TEST_FORCE_FP8_MARLIN", [](Given& g, bool on) { g.marlin = g.marlin || on; }},
+    {"VLLM_PLE_CPU_OFFLOAD", [](Given& g, bool on) { g.ngrams_on_host = on; }},
+    {"VLLM_FORCE_AOT_LOAD", [](Given& g, bool on) { g.compiled_before = on; }},
+    {"VLLM_DISABLE_COMPILE_CACHE", [](Given& g, bool on) { g.keeps_compiled = !on; }},
+    {"VLLM_MOE_USE_DEEP_GEMM", [](Given& g, bool on) { g.deep_gemm_experts = on; }}};
+
 Result<bool> read_environment(const std::map<std::string, std::string>& env, Given& g) {
+  for (const Switch& known : kSwitches) {
+    const auto at = env.find(std::string(known.name));
+    if (at == env.end()) continue;
+    TRY_ASSIGN(const auto on, switch_of(at->first, at->second));
+    if (on) known.set(g, *on);
+  }
   for (const auto& [name, value] : env) {
-    if (name == "VLLM_USE_V1") g.first_engine = !is_on(value);
-    if (name == "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS") g.estimate_graphs = is_on(value);
-    if (name == "VLLM_USE_FLASHINFER_SAMPLER") g.flashinfer_sampler = is_on(value);
     if (name == "VLLM_FLASHINFER_WORKSPACE_BUFFER_SIZE") {
       const auto bytes = parse_integer(trim(value));
       if (bytes && *bytes >= 0) g.flashinfer_workspace = Bytes(*bytes);
     }
-    if (name == "VLLM_USE_V2_MODEL_RUNNER") g.second_runner = is_on(value);
     if (name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF") {
       g.expandable_segments = contains(to_lower(value), "expandable_segments:true");
     }
-    if (name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN") g.allow_long = is_on(value);
-    if (name == "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE")
-      g.grouped_chunks = is_on(value);
-    if (name == "VLLM_MXFP4_USE_MARLIN" || name == "VLLM_TEST_FORCE_FP8_MARLIN") {
-      g.marlin = g.marlin || is_on(value);
-    }
-    if (name == "VLLM_PLE_CPU_OFFLOAD") g.ngrams_on_host = is_on(value);
-    if (name == "VLLM_FORCE_AOT_LOAD") g.compiled_before = is_on(value);
-    if (name == "VLLM_DISABLE_COMPILE_CACHE") g.keeps_compiled = !is_on(value);
-    if (name == "VLLM_CACHE_ROOT") g.cache_folder = value;
-    if (name == "VLLM_MOE_USE_DEEP_GEMM") g.deep_gemm_experts = is_on(value);
+    if (name == "VLLM_CACHE_ROOT" && !trim(value).empty()) g.cache_folder = value;
     if (name == "VLLM_PP_LAYER_PARTITION") {
       for (const std::string_view part : split(value, ',')) {
         const auto n = parse_integer(trim(part));
@@ -412,6 +433,7 @@ Result<Given> read_settings(const Question& question, Notes& notes) {
   TRY(read_environment(question.settings.env, given));
   if (question.detail == Detail::full) {
     TRY(warn_of_options(question.settings.options, "vllm", "vLLM", notes));
+    warn_of_variables(question.settings.env, "vllm", "vLLM", notes);
     TRY(note_version(question.settings.version, "vllm", notes));
   }
   return given;
