@@ -238,7 +238,7 @@ Arrivals arrivals_at(const Question& q, double rate) {
 }
 
 Result<workload::Goodput> likely_rate(const Question& q, const workload::Limits& limits) {
-  const double most = 1.5 * q.saturation();
+  const double most = 1.5 * q.ceiling();
   return workload::find_goodput(q.setup(limits), arrivals_at(q, 1), most);
 }
 
@@ -247,7 +247,7 @@ Result<RateBar> rate_bar(const Question& q, const workload::Limits& limits) {
   TRY_ASSIGN(bar.likely, likely_rate(q, limits));
   bar.low = bar.high = bar.likely.rate;
   bar.stopped = bar.likely.stopped;
-  const double most = 1.5 * q.saturation();
+  const double most = 1.5 * q.ceiling();
   for (const bool slow : {true, false}) {
     const double factor = slow ? q.step.high_factor : q.step.low_factor;
     if (factor == 1 || bar.stopped) continue;

@@ -234,7 +234,7 @@ Result<ChoiceCosts> cost_choices(const json::Reader& request, const plan::Resolv
       continue;
     }
     // Half of what saturates: promises are kept well below it.
-    const double rate = 0.5 * q->saturation();
+    const double rate = 0.5 * q->ceiling();
     costs[i].rate = rate;
     costs[i].usd_per_million =
         choices[i].price->usd_per_hour / 3600 / (rate * q->lengths.mean_output()) * 1e6;

@@ -25,6 +25,8 @@ using workload::Run;
 constexpr double kPrecision = 0.03;
 constexpr int64_t kMostRequests = 3'000'000;
 constexpr int64_t kMostRepetitions = 24;
+// Fewer finished of those that came: the server falls behind.
+constexpr double kKeptUp = 0.95;
 
 double rounded(double x, double scale = 1e6) {
   return double(int64_t(x * scale + (x < 0 ? -0.5 : 0.5))) / scale;
@@ -158,12 +160,25 @@ Result<Asked> what_is_asked(Question& q, const workload::Limits& limits, double 
   return asked;
 }
 
+double served_rate(const Run& run) {
+  const double seconds = std::max(run.meter.seconds() / double(run.servers), 1e-12);
+  return double(run.meter.finished()) / seconds;
+}
+
+// Whether the queue grew through the whole run: most wait, and fewer leave than come. A run that
+// counts its drain says nothing about that.
+bool falls_behind(const Run& run) {
+  const Meter& m = run.meter;
+  return !run.whole && 2 * m.waited() > m.requests() &&
+         double(m.finished()) < kKeptUp * double(m.requests());
+}
+
 Value simulate_block(Question& q, const Asked& asked, const Run& run, double saturation,
                      const workload::LinearStep& line) {
   const Meter& m = run.meter;
   Value block = Value::object();
   const double seconds = std::max(m.seconds() / double(run.servers), 1e-12);
-  const double served = double(m.finished()) / seconds;
+  const double served = served_rate(run);
   // Stopped before anything was measured: nothing is known to limit or to be kept.
   const std::string limit = m.requests() > 0 ? limiting(q, run) : "nothing yet";
   const std::string on = place_text(q);
@@ -355,7 +370,7 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
   TRY_ASSIGN(Question q, workload::read_question(request));
   const workload::Limits limits = limits_of(observer);
   const workload::LinearStep line = q.line();
-  const double saturation = q.saturation();
+  double saturation = q.saturation();
   TRY_ASSIGN(const Asked asked, what_is_asked(q, limits, saturation));
   workload::Setup setup = q.setup(limits);
   if (!q.requests_given) {
@@ -377,10 +392,13 @@ Result<Value> simulate(const json::Reader& request, const Value& id, const Obser
                      : "the load was over before the server was warm: everything counts, the empty "
                        "start and the drain included");
   }
-  if (asked.arrivals.is_open() && asked.arrivals.rate > saturation) {
+  // Evictions and recomputed prompts are no part of the formula: what was measured at the limit is.
+  const bool behind = asked.arrivals.is_open() && asked.arrivals.rate > 0 && falls_behind(run);
+  if (behind) saturation = served_rate(run);
+  if (behind || (asked.arrivals.is_open() && asked.arrivals.rate > saturation)) {
     q.notes.warn("overload",
                  "more requests arrive than the server can work off (" +
-                     format_fixed(saturation, 1) +
+                     format_fixed(saturation, saturation < 10 ? 2 : 1) +
                      " a second): the queue grows as long as the load lasts, so waiting "
                      "depends on how long that is");
   }

@@ -90,8 +90,8 @@ std::string lengths_words(const Value& lengths) {
   const Value& prompt = member(lengths, "prompt");
   const Value& output = member(lengths, "output");
   return text(lengths, "name") + ": prompts of " + format_grouped(integer(prompt, "p50")) +
-         " tokens (p95 " + format_grouped(integer(prompt, "p95")) + "), answers of " +
-         format_grouped(integer(output, "p50")) + " (p95 " +
+         " tokens (median; p95 " + format_grouped(integer(prompt, "p95")) + "), answers of " +
+         format_grouped(integer(output, "p50")) + " (median; p95 " +
          format_grouped(integer(output, "p95")) + "), together p99 " +
          format_grouped(integer(member(lengths, "total"), "p99"));
 }
@@ -137,9 +137,10 @@ std::string simulate_text(const Value& answer, const Style& style) {
                (integer(load, "users") == 1 ? " user, one request at a time"
                                             : " users, one request each at a time");
   } else if (load.find("rate_per_second") != nullptr) {
+    const double saturation = number(load, "saturation_rate_per_second");
     arrivals += ", " + format_fixed(number(load, "rate_per_second"), 2) + " requests/s, load " +
                 percent(number(load, "load"), 0) + " of saturation at " +
-                format_fixed(number(load, "saturation_rate_per_second"), 1) + "/s";
+                format_fixed(saturation, saturation < 10 ? 2 : 1) + "/s";
   }
   if (load.find("block_seconds") != nullptr) {
     arrivals += ", drawn anew by every repetition in pieces of " +

@@ -83,6 +83,15 @@ LinearStep Question::line() const {
   return s;
 }
 
+double Question::saturation() const {
+  const std::vector<Pair>& sample = lengths.sample();
+  const double pool = pool_tokens() / double(stages);
+  const int64_t users = users_at(held_by_one(sample), pool, 0.5, scheduler.max_sequences);
+  const ClosedLoop full =
+      closed_loop(sample, line(), std::max<int64_t>(1, users), 0, scheduler.batch_tokens);
+  return double(replicas) * full.requests_per_second;
+}
+
 Result<Lengths> read_lengths(const json::Reader& load, std::unique_ptr<Trace>& trace,
                              Notes& notes) {
   if (const auto from = load.find("trace")) {

@@ -53,8 +53,11 @@ struct Question {
     return double(scheduler.blocks - scheduler.watermark_blocks) * double(scheduler.block_tokens) *
            double(stages);
   }
-  // Requests a second at which all servers are busy all the time.
-  double saturation() const { return double(replicas) * saturation_rate(lengths.sample(), line()); }
+  // Requests a second that the step's arithmetic allows, were memory and sequences no limit: no
+  // rate that lasts is above it.
+  double ceiling() const { return double(replicas) * saturation_rate(lengths.sample(), line()); }
+  // Requests a second that the servers work off with as many running as the pool holds.
+  double saturation() const;
 };
 
 // Lengths and, with them, the trace of a request's "workload". nullptr in `trace`: none.

@@ -61,6 +61,21 @@ class Simulate(unittest.TestCase):
             self.assertIn("first token", page.read_text())
             self.assertNotIn("<script", page.read_text())
 
+    def test_saturation_is_what_the_pool_allows(self):
+        for rate in ("1", "1.5"):
+            out = json.loads(run("simulate", "Qwen/Qwen3-8B", "--gpu", "l4", "--ctx", "8k", "--lengths", "chat", "--rate", rate,
+                                 "--requests", "2000", "--json", check=0).stdout)
+            figures = out["simulate"]
+            served = figures["throughput"]["requests_per_second"]
+            self.assertLess(served, 0.9 * float(rate))
+            self.assertAlmostEqual(figures["load"]["saturation_rate_per_second"], served, delta=0.01)
+            self.assertGreater(figures["load"]["load"], 1)
+            self.assertIn("overload", [warning["id"] for warning in out["warnings"]])
+
+    def test_lengths_are_said_to_be_medians(self):
+        out = run("simulate", *SERVED, "--lengths", "chat", "--rate", "1", "--requests", "500", check=0).stdout
+        self.assertIn("prompts of 1,012 tokens (median; p95 4,102)", " ".join(out.split()))
+
     def test_a_promise_that_cannot_be_kept_is_a_no(self):
         out = run("simulate", *SERVED, "--lengths", "chat", "--ttft", "1ms", "--requests", "500", check=1).stdout
         self.assertIn("No rate keeps", out)
