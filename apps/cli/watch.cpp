@@ -267,6 +267,15 @@ int WatchCommand::run(const std::string& launch_line) {
   // A single name is a model's when it does not look like a server.
   if (!server_.empty() && question_.model.empty() && !looks_like_server(server_)) {
     std::swap(server_, question_.model);
+    const bool planned = command_->count("--gpu") + command_->count("--request") > 0;
+    if (!planned && launch_line.empty() && question_.line_file.empty()) {
+      return show_error(Error(ErrorCode::invalid_input,
+                              "'" + question_.model + "' is not the address of a server")
+                            .at("URL")
+                            .hint("vramwise watch http://127.0.0.1:8000")
+                            .hint("beside a plan: watch URL --gpu l4 MODEL"),
+                        output_);
+    }
   }
   question_.line = launch_line;
   const auto plan = find_plan(options.plan_file, question_);

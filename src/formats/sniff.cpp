@@ -67,7 +67,7 @@ Error not_a_model(FileKind kind, const std::string& name) {
     case FileKind::json:
     case FileKind::unknown: break;
   }
-  return error(ErrorCode::invalid_input, "neither GGUF nor safetensors nor JSON");
+  return error(ErrorCode::invalid_input, "neither GGUF nor safetensors nor a JSON object");
 }
 
 }  // namespace vramwise::formats

@@ -40,15 +40,19 @@ constexpr Sign kSigns[] = {
     {"type_vocab_size", "bert"},
 };
 
-// The family whose config has the same kind of keys: what to pass when the name is unknown.
+// The family whose config has the same kind of keys: what to pass when the name is unknown. Empty:
+// no key of it is a language model's.
 std::string_view resembled(const json::Reader& config) {
   const auto inner = config.find({"text_config", "llm_config", "language_config"});
   const json::Reader& text = inner && inner->is_object() ? *inner : config;
-  if (!text.is_object()) return "llama";
+  if (!text.is_object()) return {};
   for (const Sign& sign : kSigns) {
     if (text.has(sign.key)) return sign.family;
   }
-  return "llama";
+  for (const std::string_view key : {"hidden_size", "num_hidden_layers", "num_attention_heads"}) {
+    if (text.has(key)) return "llama";
+  }
+  return {};
 }
 
 // Files that lie beside a model and look like its config, each with what to give instead.
@@ -105,6 +109,10 @@ Error unknown_family(const json::Reader& config, std::string_view type, std::str
   const std::string asked = type.empty() ? to_lower(stem_of_class(name)) : std::string(type);
   const std::vector<std::string> near = nearest_names(asked, known_model_types());
   if (!near.empty()) error.hints.push_back("nearest known model types: " + join(near, ", "));
+  if (like.empty()) {
+    error.hints.push_back("no key of it is a language model's: give the model's own config.json");
+    return error;
+  }
   error.hints.push_back("its keys resemble '" + std::string(like) + "': pass --assume-family " +
                         std::string(like) + " to plan with that family's rule");
   return error;

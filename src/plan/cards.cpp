@@ -9,6 +9,18 @@ engines::Backend usual_backend(const catalog::Gpu& gpu) {
   return engines::Backend::cuda;
 }
 
+bool has_backend(const catalog::Gpu& gpu, engines::Backend backend) {
+  if (gpu.vendor.empty()) return true;  // memory alone was given
+  switch (backend) {
+    case engines::Backend::cuda: return gpu.vendor == "nvidia";
+    case engines::Backend::rocm: return gpu.vendor == "amd";
+    case engines::Backend::metal: return gpu.vendor == "apple";
+    // Its compilers have plug-ins for the cards of the others.
+    case engines::Backend::sycl: return gpu.vendor != "apple";
+    default: return true;
+  }
+}
+
 Resolved on_cards(const Resolved& resolved, const catalog::Gpu& gpu, size_t count) {
   Resolved changed = resolved;
   engines::Device device;

@@ -49,7 +49,7 @@ std::string sentence(const NodeQuestion& question, const NodePlan& plan) {
   const size_t card = fullest_card(question, plan);
   const engines::Device& device = question.hardware.devices[card];
   const Bytes taken = device.used + plan.taken[card].likely;
-  text += ", " + format_gib(taken) + " of " + format_bytes(device.total) + " taken";
+  text += ", " + share_text(taken, device.total) + " taken";
   if (plan.taken.size() > 1) text += " on the fullest, card " + format_integer(int64_t(card));
   return text + ", " + format_bytes(device.total - taken) + " free";
 }

@@ -145,7 +145,7 @@ Result<HardwareSpec> read_hardware(const json::Reader& root, Notes& notes) {
   TRY_ASSIGN(const int64_t count, hardware->integer_or({"count"}, 1, 0, kMaxDevices));
   TRY_ASSIGN(const auto gpu, hardware->optional_string({"gpu"}));
   if (gpu && count == 0 && to_lower(*gpu) != "none") {
-    return fail(Error(ErrorCode::invalid_input, "none of " + *gpu + " is asked for")
+    return fail(Error(ErrorCode::invalid_input, "a count of 0 leaves no " + *gpu + " to plan on")
                     .at("hardware.count")
                     .hint("--count 1 or more; without cards: --gpu none"));
   }

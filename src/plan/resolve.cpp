@@ -120,6 +120,13 @@ Result<engines::Hardware> resolve_hardware(const HardwareSpec& spec) {
       hardware.is_cpu_only() ? engines::Backend::cpu : usual_backend(hardware.devices.front().gpu);
   if (!spec.backend.empty()) {
     TRY_ASSIGN(hardware.backend, backend_from_name(to_lower(spec.backend)));
+    for (const engines::Device& device : hardware.devices) {
+      if (has_backend(device.gpu, hardware.backend)) continue;
+      return fail(Error(ErrorCode::inconsistent, device.gpu.id + " has no backend '" +
+                                                     std::string(to_string(hardware.backend)) + "'")
+                      .at("hardware.backend")
+                      .hint("its own: " + std::string(to_string(usual_backend(device.gpu)))));
+    }
   }
   return hardware;
 }

@@ -35,6 +35,11 @@ std::string describe(const engines::Hardware& hardware) {
   return text;
 }
 
+std::string share_text(Bytes part, Bytes whole) {
+  const std::string of = format_bytes(whole);
+  return (ends_with(of, " GiB") ? format_gib(part) : format_bytes(part)) + " of " + of;
+}
+
 std::string sentence(const Plan& plan) {
   const Verdict& verdict = plan.verdict;
   const engines::Assessment& assessment = plan.assessment;
@@ -56,8 +61,8 @@ std::string sentence(const Plan& plan) {
   } else {
     const auto& device = plan.resolved.hardware.devices[size_t(assessment.fullest_device)];
     const Bytes taken = ledger.total(assessment.fullest_device).likely;
-    text += format_gib(taken) + " of " + format_bytes(device.total) + " taken on " +
-            describe(plan.resolved.hardware) + ", " + format_bytes(device.free() - taken) + " free";
+    text += share_text(taken, device.total) + " taken on " + describe(plan.resolved.hardware) +
+            ", " + format_bytes(device.free() - taken) + " free";
     if (plan.resolved.hardware.devices.size() > 1) text += " on the fullest card";
   }
   const bool asked = workload.sequence_tokens.count() > 0;

@@ -23,8 +23,9 @@ std::string check_text(const Value& answer, const Style& style) {
       continue;
     }
     std::string line = "since it was saved (vramwise " + text(item, "saved_version") +
-                       ") the total " + (after > before ? "grew" : "shrank") + " from " +
-                       size_text(style, before) + " to " + size_text(style, after) + " (" +
+                       ") the total " + (after > before ? "grew" : "shrank") + " by " +
+                       size_text(style, after > before ? after - before : before - after) + " to " +
+                       size_text(style, after) + " (" +
                        format_fixed(member(item, "growth_percent").as_double(), 1) + " %)";
     if (before == after) line = "the total is as it was saved";
     if (!same_verdict) {

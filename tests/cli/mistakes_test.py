@@ -37,6 +37,34 @@ class OtherFormat(unittest.TestCase):
         self.assertNotIn("# ", plain[plain.index("Run it"):])
 
 
+class Words(unittest.TestCase):
+    def test_both_sizes_have_their_unit(self):
+        self.assertRegex(run("plan", "qwen3-8b", "--gpu", "l4", "--total", "24TiB").stdout, r"Fits: [0-9.]+ TiB of 24.00 TiB")
+
+    def test_a_server_is_told_from_a_name(self):
+        self.assertIn("'notaurl' is not the address of a server", run("watch", "notaurl", "--once").stderr)
+
+    def test_an_engine_for_gpus_alone_says_so(self):
+        self.assertIn("-e llama.cpp", run("models", "--gpu", "none").stdout)
+
+    def test_a_backend_that_the_card_has_not(self):
+        result = run("plan", "qwen3-8b", "--gpu", "l4", "--backend", "metal", "--ctx", "8k")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("l4 has no backend 'metal'", result.stderr)
+
+    def test_two_cards_are_two_questions(self):
+        result = run("plan", "qwen3-8b", "--gpu", "l4", "--gpu", "h100-sxm")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("--gpu l4,h100-sxm", result.stderr)
+
+    def test_a_file_that_is_no_config(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "config.json")
+            for text, said in (("[]", "nor a JSON object"), ("{}", "no key of it is a language model's")):
+                file.write_text(text)
+                self.assertIn(said, run("plan", file, "--gpu", "l4").stderr)
+
+
 class OllamaPlacement(unittest.TestCase):
     def test_no_placement_that_ollama_cannot_take(self):
         asked = ("--gpu", "rtx-4060-ti-16", "--json")
@@ -82,7 +110,8 @@ class Lines(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
         for part in ("the line starts vllm", "sglang", "--engine sglang"):
             self.assertIn(part, result.stderr)
-        self.assertEqual(run("plan", "-e", "vllm", "--gpu", "l4", "--", "vllm", "serve", "Qwen/Qwen3-8B").returncode, 0)
+        self.assertEqual(run("plan", "-e", "vllm", "--gpu", "l4", "--", "vllm", "serve", "Qwen/Qwen3-8B",
+                             "--max-model-len", "8192").returncode, 0)
 
     def test_a_line_without_a_model_is_told_in_its_own_words(self):
         result = run("plan", "--gpu", "rtx-4090", "--", "ollama", "run")
@@ -179,6 +208,8 @@ class Contradictions(unittest.TestCase):
         fits = json.loads(run("plan", "--gpu", "h200-sxm", "--json", *line, "0.88").stdout)
         self.assertEqual(fits["outcome"], "fits")
         # A pool below the longest request: SGLang starts all the same.
+        fits = json.loads(run("plan", "--gpu", "h200-sxm", "--json", *line, "0.84").stdout)
+        self.assertEqual(fits["outcome"], "fits")
         self.assertIn(f"room for one request of up to {fits['kv']['pool_tokens']:,} tokens", fits["answer"])
 
 
