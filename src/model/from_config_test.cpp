@@ -167,6 +167,15 @@ TEST(FromConfig, FaultsHaveAPlace) {
   EXPECT_EQ(model.error().where.line, 2);
 }
 
+TEST(FromConfig, KeysOfNoModelResembleNone) {
+  const auto model = build(parsed("{}"));
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::unsupported);
+  ASSERT_FALSE(model.error().hints.empty());
+  EXPECT_TRUE(contains(model.error().hints.back(), "config.json"));
+  EXPECT_FALSE(contains(model.error().hints.back(), "--assume-family"));
+}
+
 TEST(FromConfig, UnknownFamilySaysWhatItResembles) {
   const struct {
     std::string_view config, family;
@@ -183,7 +192,6 @@ TEST(FromConfig, UnknownFamilySaysWhatItResembles) {
       {R"({"model_type": "newthing", "compress_ratios": [2], "kv_source_layer_ids": [0]})",
        "deepseek_v41"},
       {R"({"hidden_size": 1})", "llama"},
-      {R"({})", "llama"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.config);
