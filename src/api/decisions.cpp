@@ -259,13 +259,10 @@ Result<Value> ask_models(const json::Reader& request, const Value& id) {
   TRY_ASSIGN(const plan::Request question, plan::read_request(json::Reader(filled, "request")));
   TRY_ASSIGN(const auto choices, plan::find_models(question));
   Value block = Value::object();
-  const bool host_alone = question.hardware.cpu_only && question.engine != "llama.cpp" &&
-                          question.engine != "ollama" && question.engine != "transformers";
-  block.set("answer", choices.empty() && host_alone
-                          ? question.engine +
-                                " is planned on GPUs only, so that no model of the "
-                                "catalog fits; -e llama.cpp serves from host memory"
-                          : models_sentence(choices));
+  const bool host_alone = question.hardware.cpu_only && choices.empty();
+  block.set("answer", host_alone ? "no model of the catalog fits host memory alone under " +
+                                       question.engine + "; -e llama.cpp serves from it"
+                                 : models_sentence(choices));
   Value list = Value::array();
   for (const plan::ModelChoice& choice : choices) {
     Value item = Value::object();

@@ -285,7 +285,8 @@ Result<std::string> library_format(const Request& request, Resolved& resolved) {
 }
 
 bool loads_gguf_only(const engines::Engine& engine) {
-  return engine.name() == "llama.cpp" || engine.name() == "ollama";
+  const auto formats = engine.weight_formats();
+  return std::find(formats.begin(), formats.end(), "Q8_0") != formats.end();
 }
 
 // A format of checkpoints says nothing of a GGUF file: what is planned is the file that the
@@ -314,7 +315,6 @@ Result<bool> note_repository(const Request& request, Resolved& resolved) {
       loads_gguf_only(*resolved.engine)) {
     return true;
   }
-  const std::string_view engine = resolved.engine->name();
   std::string own;
   Notes unused;
   TRY_ASSIGN(const auto model, resolve_model(request.model, own, unused));
@@ -328,8 +328,8 @@ Result<bool> note_repository(const Request& request, Resolved& resolved) {
   for (const std::string_view id : catalog::ids(catalog::Kind::model)) {
     if (to_lower(id) == to_lower(listed)) text += ", such as " + std::string(id);
   }
-  if (resolved.weights->format == "fp8" && (engine == "vllm" || engine == "sglang")) {
-    text += ", or quantise this one while it loads (--quantization fp8)";
+  if (resolved.weights->format == "fp8") {
+    text += ", or quantise this one while it loads (vLLM's and SGLang's --quantization fp8)";
   }
   resolved.notes.assume("weights_repository", text);
   return true;
