@@ -139,4 +139,17 @@ const char* const kQwen122bA10b = R"({"architectures":["Qwen3_5MoeForConditional
   "attn_output_gate":true,"vocab_size":248320,"mamba_ssm_dtype":"float32","mtp_num_hidden_layers":1,
   "tie_word_embeddings":false,"max_position_embeddings":262144,"dtype":"bfloat16"}})";
 
+std::string deepseek_v4_flash() {
+  std::string ratios = "0,0";
+  for (int i = 0; i < 20; ++i) ratios += ",4,128";
+  return R"({"architectures":["DeepseekV4ForCausalLM"],"model_type":"deepseek_v4","hidden_size":4096,
+    "num_hidden_layers":43,"num_attention_heads":64,"num_key_value_heads":1,"head_dim":512,
+    "qk_rope_head_dim":64,"q_lora_rank":1024,"o_lora_rank":1024,"o_groups":8,"hc_mult":4,
+    "index_head_dim":128,"index_n_heads":64,"index_topk":512,"sliding_window":128,
+    "n_routed_experts":256,"num_experts_per_tok":6,"n_shared_experts":1,"moe_intermediate_size":2048,
+    "num_hash_layers":3,"num_nextn_predict_layers":1,"expert_dtype":"fp4","vocab_size":129280,
+    "max_position_embeddings":1048576,"torch_dtype":"bfloat16","compress_ratios":[)" +
+         ratios + ",4,0]}";
+}
+
 }  // namespace vramwise::testing

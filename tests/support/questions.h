@@ -45,6 +45,8 @@ extern const char* const kLlama8b;
 extern const char* const kLlama70b;
 extern const char* const kQwen30bA3b;
 extern const char* const kDeepSeekV3;
+// Two layers with a window alone, 21 of ratio 4 with an indexer, 20 of ratio 128.
+std::string deepseek_v4_flash();
 extern const char* const kGptOss20b;
 extern const char* const kGemma27b;
 extern const char* const kQwen122bA10b;

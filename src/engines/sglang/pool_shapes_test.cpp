@@ -5,29 +5,10 @@
 
 #include "engines/sglang/pools.h"
 #include "support/questions.h"
+#include "support/sglang_plan.h"
 
 namespace vramwise::engines::sglang {
 namespace {
-
-RankPlan planned(const testing::Asked& asked) {
-  Notes notes;
-  const auto setup = read_setup(asked.question(), notes);
-  EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
-  return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
-}
-
-std::string deepseek_v4_flash() {
-  std::string ratios = "0,0";
-  for (int i = 0; i < 20; ++i) ratios += ",4,128";
-  return R"({"architectures":["DeepseekV4ForCausalLM"],"model_type":"deepseek_v4","hidden_size":4096,
-    "num_hidden_layers":43,"num_attention_heads":64,"num_key_value_heads":1,"head_dim":512,
-    "qk_rope_head_dim":64,"q_lora_rank":1024,"o_lora_rank":1024,"o_groups":8,"hc_mult":4,
-    "index_head_dim":128,"index_n_heads":64,"index_topk":512,"sliding_window":128,
-    "n_routed_experts":256,"num_experts_per_tok":6,"n_shared_experts":1,"moe_intermediate_size":2048,
-    "num_hash_layers":3,"num_nextn_predict_layers":1,"expert_dtype":"fp4","vocab_size":129280,
-    "max_position_embeddings":1048576,"torch_dtype":"bfloat16","compress_ratios":[)" +
-         ratios + ",4,0]}";
-}
 
 double bytes_per_full_token(const Cells& cells, double ratio) {
   return double(cells.full) + double(cells.full_rest_128) / 128 + ratio * double(cells.window);
@@ -36,7 +17,7 @@ double bytes_per_full_token(const Cells& cells, double ratio) {
 // "DSv4 memory calculation: bytes_per_full_token=15955.85" of May 2026 (a Flash-Base server on
 // 8 cards of 96 GB) and 7705.45 of August 2026, where the states of long blocks have left the rows.
 TEST(SglangPools, DeepSeekV4BytesPerFullToken) {
-  const std::string config = deepseek_v4_flash();
+  const std::string config = testing::deepseek_v4_flash();
   const auto cells = [&](std::string_view version) {
     return planned(
                testing::ask({.config = config, .gpu = "h200-sxm", .count = 8, .version = version}))
@@ -49,7 +30,7 @@ TEST(SglangPools, DeepSeekV4BytesPerFullToken) {
 }
 
 TEST(SglangPools, DeepSeekV4Defaults) {
-  const std::string config = deepseek_v4_flash();
+  const std::string config = testing::deepseek_v4_flash();
   const RankPlan r = planned(testing::ask({.config = config, .gpu = "h200-sxm", .count = 8}));
   EXPECT_EQ(r.tokens % 256, 0);
   EXPECT_EQ(r.window_tokens, int64_t(double(r.tokens) * 0.1) / 256 * 256);

@@ -3,16 +3,10 @@
 
 #include "engines/sglang/pools.h"
 #include "support/questions.h"
+#include "support/sglang_plan.h"
 
 namespace vramwise::engines::sglang {
 namespace {
-
-RankPlan planned(const testing::Asked& asked) {
-  Notes notes;
-  const auto setup = read_setup(asked.question(), notes);
-  EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
-  return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
-}
 
 TEST(SglangPools, DefaultFractionOfAnH100) {
   const Bytes total = MiB(81559) * 1000 / 1005;  // what CUDA sees where nvidia-smi says 81,559 MiB

@@ -12,15 +12,20 @@ namespace {
 constexpr Bytes kH100(int64_t{40561} << 21);
 constexpr Bytes kH200(int64_t{71583} << 21);
 
+Setup set_up(const testing::Asked& asked, Notes& notes) {
+  auto setup = read_setup(asked.question(), notes);
+  EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
+  return setup ? std::move(*setup) : Setup();
+}
+
 // The plan of the first rank where everything beside the cache takes `peak`.
 RankPlan with_peak(const testing::Asked& asked, Bytes peak) {
   Notes notes;
-  auto setup = read_setup(asked.question(), notes);
-  EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
+  Setup setup = set_up(asked, notes);
   const Device& device = asked.hardware.devices[0];
-  const RankPlan first = plan_rank(asked.question(), *setup, device, notes);
-  setup->overhead = ByteRange::exactly(peak - first.weights.likely);
-  return plan_rank(asked.question(), *setup, device, notes);
+  const RankPlan first = plan_rank(asked.question(), setup, device, notes);
+  setup.overhead = ByteRange::exactly(peak - first.weights.likely);
+  return plan_rank(asked.question(), setup, device, notes);
 }
 
 TEST(TrtllmWorkedExamples, Llama8b) {
@@ -89,9 +94,8 @@ TEST(TrtllmWeights, LatentAttentionKeepsCopies) {
                                                .count = 8,
                                                .options = R"({"tensor_parallel_size":8})"});
     Notes notes;
-    const auto setup = read_setup(asked.question(), notes);
-    EXPECT_TRUE(setup);
-    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes)
+    const auto setup = set_up(asked, notes);
+    return plan_rank(asked.question(), setup, asked.hardware.devices[0], notes)
         .parts.bytes[size_t(WeightItem::absorbed)]
         .count();
   };
@@ -111,9 +115,8 @@ TEST(TrtllmWorkedExamples, DraftingLayersInTheEstimate) {
     const testing::Asked asked = testing::ask(
         {.config = testing::kDeepSeekV3, .count = 8, .version = version, .options = options});
     Notes notes;
-    const auto setup = read_setup(asked.question(), notes);
-    EXPECT_TRUE(setup);
-    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
+    const auto setup = set_up(asked, notes);
+    return plan_rank(asked.question(), setup, asked.hardware.devices[0], notes);
   };
   constexpr int64_t kLayer = 576;
   EXPECT_EQ(planned("1.2", "false").estimated_per_token.count(), 61 * kLayer);
@@ -131,9 +134,8 @@ TEST(TrtllmWeights, DataParallelAttentionKeepsTheRestWhole) {
     const testing::Asked asked =
         testing::ask({.config = testing::kDeepSeekV3, .count = 8, .options = options});
     Notes notes;
-    const auto setup = read_setup(asked.question(), notes);
-    EXPECT_TRUE(setup);
-    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes).parts;
+    const auto setup = set_up(asked, notes);
+    return plan_rank(asked.question(), setup, asked.hardware.devices[0], notes).parts;
   };
   const RankWeights split = parts(R"({"tensor_parallel_size":8})");
   const RankWeights whole = parts(R"({"tensor_parallel_size":8,"enable_attention_dp":true})");
@@ -149,20 +151,22 @@ TEST(TrtllmWeights, DataParallelAttentionKeepsTheRestWhole) {
   EXPECT_EQ(shared.of(WeightItem::output_head).count(), kTable / 8);
 }
 
+testing::Asked on_b200(std::string_view options) {
+  return testing::ask({.config = testing::kDeepSeekV3,
+                       .gpu = "b200",
+                       .count = 8,
+                       .version = "1.2.0",
+                       .options = options});
+}
+
 // DeepSeek-R1-0528 in fp8 on 8 B200: 124.76 GiB after loading with DEEPGEMM, 81.86 with TRTLLM
 // (zufayu/ClaudeSkillsE2EPerf b200_dsr_fp8_mtp0_ep1_tp8_post3). 256 experts x 8,192 tokens x
 // (7,168 + 2 x 7,168 + 56) B are 42.11 GiB of the 42.90 between them.
 TEST(TrtllmWeights, DeepGemmWorkspace) {
   const auto with = [](std::string_view options) {
-    const auto asked = testing::ask({.config = testing::kDeepSeekV3,
-                                     .gpu = "b200",
-                                     .count = 8,
-                                     .version = "1.2.0",
-                                     .options = options});
+    const auto asked = on_b200(options);
     Notes notes;
-    const auto setup = read_setup(asked.question(), notes);
-    EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
-    return plan_rank(asked.question(), *setup, asked.hardware.devices[0], notes);
+    return plan_rank(asked.question(), set_up(asked, notes), asked.hardware.devices[0], notes);
   };
   EXPECT_EQ(with(R"({"tensor_parallel_size":8,"moe_config.backend":"TRTLLM"})").workspace.high,
             Bytes());
@@ -179,15 +183,8 @@ TEST(TrtllmWeights, DeepGemmWorkspace) {
 TEST(TrtllmOverhead, GraphsAndExpertRanks) {
   const auto overhead = [](std::string_view more) {
     const std::string options = R"({"tensor_parallel_size":8)" + std::string(more) + "}";
-    const auto asked = testing::ask({.config = testing::kDeepSeekV3,
-                                     .gpu = "b200",
-                                     .count = 8,
-                                     .version = "1.2.0",
-                                     .options = options});
     Notes notes;
-    const auto setup = read_setup(asked.question(), notes);
-    EXPECT_TRUE(setup) << (setup ? "" : setup.error().message);
-    return setup ? setup->overhead.likely : Bytes();
+    return set_up(on_b200(options), notes).overhead.likely;
   };
   const Bytes eleven = overhead(R"(,"cuda_graph_config.max_batch_size":64)");
   EXPECT_EQ(eleven - overhead(R"(,"cuda_graph_config.max_batch_size":1)"), MiB(10 * 18));

@@ -356,25 +356,11 @@ TEST(VllmWorkedExamples, KeyValueHeadsAreCopiedBeyondTheirNumber) {
   EXPECT_EQ(b.stages[0].shape.block_bytes.count(), int64_t{16} * 1 * 256 * 2 * 48);
 }
 
-// DeepSeek-V4-Flash: two layers with a window alone, 21 of ratio 4 with an indexer, 20 of ratio
-// 128. Pages of 37,440, 8,640 and 1,728 bytes.
-std::string deepseek_v4_flash() {
-  std::string ratios = "0,0";
-  for (int i = 0; i < 20; ++i) ratios += ",4,128";
-  return R"({"architectures":["DeepseekV4ForCausalLM"],"model_type":"deepseek_v4","hidden_size":4096,
-    "num_hidden_layers":43,"num_attention_heads":64,"num_key_value_heads":1,"head_dim":512,
-    "qk_rope_head_dim":64,"q_lora_rank":1024,"o_lora_rank":1024,"o_groups":8,"hc_mult":4,
-    "index_head_dim":128,"index_n_heads":64,"index_topk":512,"sliding_window":128,
-    "n_routed_experts":256,"num_experts_per_tok":6,"n_shared_experts":1,"moe_intermediate_size":2048,
-    "num_hash_layers":3,"num_nextn_predict_layers":1,"expert_dtype":"fp4","vocab_size":129280,
-    "max_position_embeddings":1048576,"torch_dtype":"bfloat16","compress_ratios":[)" +
-         ratios + ",4,0]}";
-}
-
+// DeepSeek-V4-Flash: pages of 37,440, 8,640 and 1,728 bytes.
 // Source of the block sizes: vllm v1/core/kv_cache_utils.py, whose functions were run on this model
 // in public (1,039,680 bytes of 0.25.1); of the need: yhfgyyf/vllm-deepseek-v4-sm89#54, 1.34 GiB.
 TEST(VllmWorkedExamples, PagesOfDeepSeekV4InOneBlock) {
-  const std::string config = deepseek_v4_flash();
+  const std::string config = testing::deepseek_v4_flash();
   const auto stage = [&](std::string_view version) {
     return built(ask({.config = config,
                       .weights = "fp8",
