@@ -4,7 +4,6 @@
 
 #include "apps/cli/load_options.h"
 #include "apps/cli/options.h"
-#include "base/text.h"
 #include "host/calibration_store.h"
 #include "host/files.h"
 #include "host/machine/local_hardware.h"
@@ -88,15 +87,7 @@ Result<json::Value> build_request(const Question& question) {
       }
       arrivals = flag;
     }
-    const std::vector<std::string>& values = question.values[i];
-    if (flag == "--gpu" && values.size() > 1) {
-      return fail(Error(ErrorCode::inconsistent,
-                        "--gpu is given " + std::to_string(values.size()) + " times")
-                      .at(flag)
-                      .hint("unequal cards in one server: --gpu " + join(values, ","))
-                      .hint("several of a kind: -n 2; plans side by side: vramwise compare"));
-    }
-    for (const std::string& value : values) {
+    for (const std::string& value : question.values[i]) {
       TRY(options[i].apply(request, value, flag));
     }
   }
@@ -130,8 +121,7 @@ void add_question_options(CLI::App& command, Question& question, Output& output)
             ->type_name(std::string(spec.value))
             ->group(std::string(spec.group))
             ->allow_extra_args(false);
-    // Scripts add options to those they have, and the last wins; two cards are two questions.
-    if (spec.repeatable || spec.names == "-g,--gpu") {
+    if (spec.repeatable) {
       option->take_all();
     } else {
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

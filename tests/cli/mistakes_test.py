@@ -52,11 +52,6 @@ class Words(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
         self.assertIn("l4 has no backend 'metal'", result.stderr)
 
-    def test_two_cards_are_two_questions(self):
-        result = run("plan", "qwen3-8b", "--gpu", "l4", "--gpu", "h100-sxm")
-        self.assertEqual(result.returncode, 3)
-        self.assertIn("--gpu l4,h100-sxm", result.stderr)
-
     def test_a_file_that_is_no_config(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "config.json")

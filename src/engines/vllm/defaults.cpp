@@ -90,7 +90,7 @@ int64_t whole_item(const model::Model& model, const Given& given, const Profile&
 }
 
 void decide_batch(const model::Model& model, const Given& given, const Profile& profile,
-                  const Circumstances& now, Decided& d, Notes& notes) {
+                  const Circumstances& now, Decided& d) {
   int64_t tokens = profile.batch_tokens;
   if (now.first_engine) {
     d.chunked = given.chunked_prefill.value_or(d.max_model_len > profile.chunked_above);
@@ -111,14 +111,7 @@ void decide_batch(const model::Model& model, const Given& given, const Profile& 
     d.batch_tokens = std::min(tokens, saturating_multiply(d.max_seqs, d.max_model_len));
   }
   if (!given.max_seqs) d.max_seqs = std::min(d.max_seqs, d.batch_tokens);
-  if (d.batch_tokens < item) {
-    const std::string floor = std::to_string(item);
-    notes.warn("item_larger_than_batch",
-               "vLLM stops with \"max_tokens_per_mm_item (" + floor +
-                   ") is larger than max_num_batched_tokens\": give --max-num-batched-tokens " +
-                   floor + " or more, or --language-model-only",
-               "vllm issue 42687");
-  }
+  if (d.batch_tokens < item) d.item_beyond_batch = item;
 }
 
 }  // namespace
@@ -151,7 +144,7 @@ Decided decide(const Question& question, const Given& given, const Profile& prof
     replace_bfloat16(model, profile, d, notes);
   }
   decide_cache_type(question, given, profile, d, notes);
-  decide_batch(model, given, profile, now, d, notes);
+  decide_batch(model, given, profile, now, d);
   d.conv = asked_type(given.conv_dtype).value_or(d.plain);
   const auto state = asked_type(given.state_dtype);
   d.state = state.value_or(d.conv);

@@ -44,6 +44,7 @@ class Finder {
         {"max_num_seqs", "max_num_seqs", "--max-num-seqs "}};
     if (auto raised = raised_limits(assessment, kLimits)) out_.push_back(std::move(*raised));
     element();
+    whole_item();
     share(assessment);
     sequences();
     batch();
@@ -66,6 +67,16 @@ class Finder {
     LeverCandidate& c =
         add("dtype", kElement, "run in float16", "--dtype half", "a narrower range of numbers");
     c.options = {{"dtype", json::Value("half")}};
+  }
+
+  void whole_item() {
+    const int64_t item = b_.decided.item_beyond_batch;
+    if (item == 0) return;
+    const std::string tokens = format_integer(item);
+    LeverCandidate& c = add("max_num_batched_tokens", kElement,
+                            "let a batch hold a whole video, " + format_grouped(item) + " tokens",
+                            "--max-num-batched-tokens " + tokens, "larger activations");
+    c.options = {{"max_num_batched_tokens", json::Value(item)}};
   }
 
   LeverCandidate& add(std::string id, int order, std::string change, std::string option,

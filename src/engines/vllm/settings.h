@@ -90,6 +90,8 @@ struct Decided {
   double utilisation = 0;
   int64_t max_model_len = 0;
   int64_t batch_tokens = 0, max_seqs = 0;
+  // Of the largest picture or video, where the batch is smaller and may not split it; 0: none.
+  int64_t item_beyond_batch = 0;
   bool length_from_workload = false;
   bool prefix_caching = false;
   bool chunked = true;            // prompts are cut to batch_tokens

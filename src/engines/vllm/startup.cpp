@@ -41,6 +41,16 @@ void check_experts(const Question& q, const Build& b, std::vector<Refusal>& out)
                      "; --enable-expert-parallel keeps experts whole"});
 }
 
+// Source: vllm issue 42687.
+std::string item_refusal(const Decided& d) {
+  return "Chunked MM input disabled but max_tokens_per_mm_item (" +
+         format_integer(d.item_beyond_batch) + ") is larger than max_num_batched_tokens (" +
+         format_integer(d.batch_tokens) + "). Please increase max_num_batched_tokens.";
+}
+
+constexpr std::string_view kWholeItem =
+    "a video of this model has to fit into one batch; --language-model-only does without";
+
 void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) {
   const int64_t t = b.decided.batch_tokens, n = b.decided.max_seqs, m = b.decided.max_model_len;
   if (b.given.batch_tokens && b.given.max_seqs && t < n) {
@@ -60,6 +70,9 @@ void check_limits(const Question& q, const Build& b, std::vector<Refusal>& out) 
              "max_num_batched_tokens and makes vLLM reject longer sequences. Please increase "
              "max_num_batched_tokens or decrease max_model_len.",
          "without chunked prefill a whole prompt has to fit into one batch"});
+  }
+  if (b.given.batch_tokens && b.decided.item_beyond_batch > 0) {
+    out.push_back({"max_num_batched_tokens", item_refusal(b.decided), std::string(kWholeItem)});
   }
   const int64_t derived = q.model->max_positions;
   // The command of a longer workload says so by --max-model-len, too.
@@ -394,6 +407,15 @@ std::vector<Requirement> requirements(const Question& question, const Build& bui
               "this version refuses bfloat16 on the card unless it is given --dtype half");
     r.engine_error = bfloat16_refusal(question, have);
     out.insert(out.begin(), std::move(r));  // asked before any byte is
+  }
+  if (!build.given.batch_tokens && build.decided.item_beyond_batch > 0) {
+    // Nor is every batch that was given.
+    const auto have = int(build.decided.batch_tokens);
+    Requirement r = doubt("max_num_batched_tokens", 0, int(build.decided.item_beyond_batch), have,
+                          have, std::string(kWholeItem));
+    r.unit = "tokens";
+    r.engine_error = item_refusal(build.decided);
+    out.insert(out.begin(), std::move(r));
   }
   if (build.given.own_build) out.insert(out.begin(), *build.given.own_build);
   return out;

@@ -271,22 +271,31 @@ TEST(VllmWorkedExamples, ItemsThatAreNotSplit) {
   EXPECT_EQ(need_of(b.stages[0].shape, tokens, 2496).count(),
             window * 40 * 8192 + tokens * 8 * 2048);
   const auto batch_of = [&](std::string_view version, std::string_view options,
-                            std::string_view more, size_t warnings) {
-    Notes notes;
-    const Asked asked = gemma(version, options, more);
-    const auto of = build(asked.question(), notes);
-    EXPECT_TRUE(of);
-    size_t stops = 0;
-    for (const Note& n : notes.warnings) stops += n.id == "item_larger_than_batch" ? 1 : 0;
-    EXPECT_EQ(stops, warnings) << version << options;
-    return of ? of->decided.batch_tokens : 0;
+                            std::string_view more, int64_t beyond) {
+    const Build of = built(gemma(version, options, more));
+    EXPECT_EQ(of.decided.item_beyond_batch, beyond) << version << options;
+    return of.decided.batch_tokens;
   };
-  EXPECT_EQ(batch_of("0.22.0", k65536, "", 1), 2048);
+  EXPECT_EQ(batch_of("0.22.0", k65536, "", 2496), 2048);
   EXPECT_EQ(batch_of("0.19.0", k65536, "", 0), 2048);
-  EXPECT_EQ(batch_of("0.26.0", R"({"max_num_batched_tokens":1024})", "", 1), 1024);
+  EXPECT_EQ(batch_of("0.26.0", R"({"max_num_batched_tokens":1024})", "", 2496), 1024);
   EXPECT_EQ(batch_of("0.26.0", R"({"language_model_only":true})", "", 0), 2048);
   // E2B and E4B see forward only.
   EXPECT_EQ(batch_of("0.26.0", k65536, R"(,"hidden_size_per_layer_input":256)", 0), 2048);
+  // A batch that was given too small ends the start; the default may stand for one that a line or a
+  // log left out.
+  const Assessment given =
+      testing::assess("vllm", gemma("0.26.0", R"({"max_num_batched_tokens":1024})", ""));
+  ASSERT_EQ(given.refusals.size(), 1u);
+  EXPECT_EQ(given.refusals[0].engine_error,
+            "Chunked MM input disabled but max_tokens_per_mm_item (2496) is larger than "
+            "max_num_batched_tokens (1024). Please increase max_num_batched_tokens.");
+  const Assessment left_out = testing::assess("vllm", gemma("0.22.0", k65536, ""));
+  EXPECT_TRUE(left_out.refusals.empty());
+  const Requirement* doubted = testing::find(left_out, "max_num_batched_tokens");
+  ASSERT_NE(doubted, nullptr);
+  EXPECT_EQ(doubted->needed.likely, Bytes(2496));
+  EXPECT_EQ(doubted->available.low, Bytes(2048));
 }
 
 // NVML does not tell the memory of a GB10, so that the smallest tier of batches holds (vllm PR
