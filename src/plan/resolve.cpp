@@ -224,12 +224,16 @@ Result<ResolvedModel> resolve_gguf(const ModelSpec& spec, std::string_view forma
                        std::make_shared<const weights::Weights>(std::move(weights))};
 }
 
+// 16 bits have the same name in every kind of file.
+bool loads_gguf_only(const engines::Engine& engine) {
+  const std::vector<std::string_view> formats = engine.weight_formats();
+  return std::all_of(formats.begin(), formats.end(), weights::is_gguf_file_type);
+}
+
 // Whoever does not name an engine for a GGUF file means one that loads such files.
 const engines::Engine* engine_for_gguf() {
   for (const engines::EngineFactory factory : engines::engine_factories()) {
-    const engines::Engine& engine = factory();
-    const std::vector<std::string_view> formats = engine.weight_formats();
-    if (std::any_of(formats.begin(), formats.end(), weights::is_gguf_file_type)) return &engine;
+    if (loads_gguf_only(factory())) return &factory();
   }
   return nullptr;
 }
@@ -282,11 +286,6 @@ Result<std::string> library_format(const Request& request, Resolved& resolved) {
   resolved.notes.assume("ollama_file", "\"" + spec.ref + "\" is taken as the usual file of " +
                                            library->find("name")->as_string() + ", " + weights);
   return weights;
-}
-
-bool loads_gguf_only(const engines::Engine& engine) {
-  const auto formats = engine.weight_formats();
-  return std::find(formats.begin(), formats.end(), "Q8_0") != formats.end();
 }
 
 // A format of checkpoints says nothing of a GGUF file: what is planned is the file that the
