@@ -222,14 +222,18 @@ Error unknown_file_type(std::string_view name) {
   Error error(ErrorCode::not_found, "unknown GGUF mixture \"" + std::string(name) + "\"");
   std::string_view wanted = name;
   const std::string lower = to_lower(name);
-  if (starts_with(lower, "ud-")) {
-    wanted.remove_prefix(3);
+  bool dynamic = starts_with(lower, "ud-");
+  if (dynamic) wanted.remove_prefix(3);
+  // Repositories of such files are named without the UD as well.
+  for (const std::string_view size : {"_xl", "_xxl"}) {
+    if (!ends_with(lower, size)) continue;
+    wanted.remove_suffix(size.size());
+    dynamic = true;
+  }
+  if (dynamic) {
     error.hints.push_back(
         "dynamic UD mixtures follow no published rule; read the file itself, or take the nearest "
         "standard one");
-    for (const std::string_view size : {"_xl", "_xxl"}) {
-      if (ends_with(lower, size)) wanted.remove_suffix(size.size());
-    }
   }
   if (const auto type = file_type_from_name(wanted)) {
     error.hints.push_back("a similar mixture exists: " + std::string(info(*type).name));

@@ -21,6 +21,17 @@ std::map<std::string, int> count_by_type(const GgufModel& gguf) {
   return counts;
 }
 
+// Dynamic mixtures are named with "UD" and without it; their size is none of a standard one's.
+TEST(Gguf, DynamicMixturesAreToldApart) {
+  for (const char* name : {"UD-Q4_K_XL", "Q4_K_XL", "q4_k_xl"}) {
+    const auto gguf = quantize(llama(kTiny), name);
+    ASSERT_FALSE(gguf) << name;
+    ASSERT_EQ(gguf.error().hints.size(), 2u) << name;
+    EXPECT_EQ(gguf.error().hints[0].rfind("dynamic UD mixtures", 0), 0u) << gguf.error().hints[0];
+    EXPECT_EQ(gguf.error().hints[1], "a similar mixture exists: Q4_K_M");
+  }
+}
+
 TEST(Gguf, Q4KMOfLlama31_70b) {
   model::Model m = llama(kLlama70b);
   m.gguf.rope_freqs = true;  // Llama 3.1 scales its rotary embedding

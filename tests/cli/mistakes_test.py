@@ -37,7 +37,7 @@ class OtherFormat(unittest.TestCase):
         self.assertNotIn("# ", plain[plain.index("Run it"):])
 
 
-class Words(unittest.TestCase):
+class Wording(unittest.TestCase):
     def test_both_sizes_have_their_unit(self):
         self.assertRegex(run("plan", "qwen3-8b", "--gpu", "l4", "--total", "24TiB").stdout, r"Fits: [0-9.]+ TiB of 24.00 TiB")
 
