@@ -20,6 +20,7 @@ stage_versions() {
 stage_style() {
   format --check
   "$python" "$root/tools/check_layers.py"
+  "$python" "$root/tools/check_tests.py"
   "$python" "$root/tools/check_docs.py"
   "$python" "$root/tools/option_tables.py" --check
   if [[ -f $root/tools/check_catalog.py ]]; then "$python" "$root/tools/check_catalog.py"; fi
