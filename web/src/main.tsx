@@ -5,9 +5,10 @@ import { App } from './app';
 import { block } from './core/bytes';
 import { askText, giveCore, giveWorker, start } from './core/client';
 import { openLink, setTheme } from './state/actions';
+import { followAddress } from './state/address';
 import { loadIndex } from './state/catalog';
 import { listenToKeys } from './state/keys';
-import { change, keepLink } from './state/planner';
+import { change } from './state/planner';
 import { PRESETS } from './state/presets';
 import { get, set } from './state/store';
 import { contract } from './state/traffic';
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
   set({ theme: (document.documentElement.dataset.choice as 'system' | 'light' | 'dark') ?? 'system' });
   giveWorker(`${block('unpack-text')}\n${block('worker-text')}`);
   loadIndex(block('index-data'));
+  followAddress(openLink);
   const first = PRESETS[0]!.request;
   if (location.hash === '#empty') set({ request: undefined });
   // The build asked the core about the first example: its answer is drawn with the form.
@@ -43,11 +45,6 @@ async function main(): Promise<void> {
     vramwise: { ask: async (request: object) => JSON.parse(await script(request)) as unknown, askText: script, state: get, request: () => { const { request, recording } = get(); return request && contract(request, recording?.text); } },
   });
   listenToKeys();
-  // An address that is no plan (the skip link's, one edited by hand) becomes the plan's again.
-  addEventListener('hashchange', async () => {
-    const { request } = get();
-    if (!(await openLink(location.hash)) && request) await keepLink(request);
-  });
   matchMedia('(prefers-color-scheme:dark)').addEventListener('change', () => get().theme === 'system' && setTheme('system'));
   await core;
 }

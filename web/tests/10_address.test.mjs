@@ -37,6 +37,27 @@ test('links opened one after the other are gone back and forward through', async
   await shows(NAMES[1]);
 });
 
+test('a question that is being put into the address does not take the place of the one gone to meanwhile', async () => {
+  // Holds the packing of the question until the browser stands at the other address, whose event is still to come.
+  await tab.evaluate(() => {
+    const { arrayBuffer } = Response.prototype;
+    globalThis.packing = new Promise((begun) => {
+      Response.prototype.arrayBuffer = async function () {
+        Response.prototype.arrayBuffer = arrayBuffer;
+        const packed = await arrayBuffer.call(this);
+        begun();
+        await new Promise((there) => addEventListener('popstate', () => there(), { once: true }));
+        return packed;
+      };
+    });
+  });
+  await go(link(plan(NAMES[0])));
+  await shows(NAMES[0]);
+  await tab.evaluate(() => globalThis.packing);
+  await tab.goBack({ waitUntil: 'commit' });
+  await shows(NAMES[1]);
+});
+
 test('the skip link and an emptied address leave the plan, and the address becomes its own again', async () => {
   const { request } = await state(tab);
   for (const hash of ['#out', '']) {

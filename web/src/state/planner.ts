@@ -5,11 +5,11 @@ import { Dropped, ask, compiled } from '../core/client';
 import { askGrid } from '../core/grid';
 import { curveAxis, curveEnd, fullest, limitOf, mapAxes, need } from '../core/pictures';
 import type { Answer, GpuChoice, Inspect, Plan, Request } from '../core/types';
+import { keepLink } from './address';
 import { engineForm } from './engines';
 import { gpus } from './catalog';
 import { clearSimulation, simulate } from './simulate';
 import { contract, planned } from './traffic';
-import { toHash } from './link';
 import { inspectQuestion, planQuestion } from './questions';
 import { contextOf, countOf, merge, usersOf, withContext, withWeights } from './request';
 import { get, set, type CardRow, type LeverRow, type Sketch, type State } from './store';
@@ -135,14 +135,6 @@ async function follow(request: Request): Promise<void> {
 /** Later work belongs to the question that was newest when it ran: an aborted one never gets here. */
 function done(what: keyof State['of'], patch: Partial<State>): void {
   set({ ...patch, of: { ...get().of, [what]: get().asked } });
-}
-
-/** Puts the question into the address, in place of what stands there. */
-export async function keepLink(request: Request): Promise<void> {
-  const hash = await toHash(request);
-  // The first verdict may be there before the page has been read to its end; the address waits for that.
-  if (document.readyState !== 'complete') await new Promise((resolve) => addEventListener('load', resolve, { once: true }));
-  if (get().request === request) history.replaceState(null, '', hash);
 }
 
 async function pictures(request: Request, signal: AbortSignal): Promise<void> {
