@@ -295,10 +295,13 @@ Result<Value> verify_answer(const verify::Log& log, const json::Reader& given, c
     pool = plan_at_logged_cache(log, *plan);
     result = verify::reconcile(log, *plan, pool ? &*pool : nullptr);
   }
-  const auto mortem = verify::post_mortem(log, engine);
+  auto mortem = verify::post_mortem(log, engine);
   std::optional<verify::Repair> repair;
   if (mortem && plan && plan->resolved.engine->name() == asked_engine(asked.request)) {
     repair = verify::repair(log, *mortem, plan->resolved);
+    std::erase_if(mortem->advice, [&](const verify::Advice& a) {
+      return verify::turned_back(*repair, plan->assessment.effective, a);
+    });
   }
   block.set("answer",
             mortem ? mortem->text : sentence(log, result ? &*result : nullptr, asked.lacking));

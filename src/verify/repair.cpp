@@ -326,4 +326,17 @@ Repair repair(const Log& log, const PostMortem& mortem, const plan::Resolved& st
   return out;
 }
 
+bool turned_back(const Repair& repair, const engines::Options& was, const Advice& advice) {
+  const Value* old = was.find(advice.knob);
+  if (old == nullptr || !old->is_number() || advice.direction == "set") return false;
+  const bool raise = advice.direction == "raise";
+  return std::any_of(repair.changes.begin(), repair.changes.end(), [&](const Proposal& change) {
+    const Value* engine = change.lever.set.find("engine");
+    const Value* options = engine != nullptr ? engine->find("options") : nullptr;
+    const Value* now = options != nullptr ? options->find(advice.knob) : nullptr;
+    if (now == nullptr || !now->is_number()) return false;
+    return raise ? now->as_double() < old->as_double() : now->as_double() > old->as_double();
+  });
+}
+
 }  // namespace vramwise::verify

@@ -39,4 +39,8 @@ struct Repair {
 // `start`: the failed start as it was asked for.
 Repair repair(const Log& log, const PostMortem& mortem, const plan::Resolved& start);
 
+// Whether a change that would have started turns this knob the other way. `was`: the options of
+// the start, with the engine's defaults.
+bool turned_back(const Repair& repair, const engines::Options& was, const Advice& advice);
+
 }  // namespace vramwise::verify

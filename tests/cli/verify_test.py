@@ -76,6 +76,27 @@ class Doors(unittest.TestCase):
             _, found = answer("verify", path)
             self.assertEqual(found["verify"]["failure"]["phase"], "start")
 
+    def test_advice_and_changes_turn_no_knob_both_ways(self):
+        # Beside a cache in fp8 a smaller share is proposed, which leaves the graphs room; where the card has more, a larger one.
+        for share, length, needed, there, proposed in ((0.92, 40960, "5.62", "3.46", 0.9), (0.85, 16384, "2.25", "1.91", 0.9)):
+            log = ("INFO [core.py:105] Initializing a V1 LLM engine (v0.26.0) with config: model='Qwen/Qwen3-8B', dtype=torch.bfloat16, "
+                   f"max_seq_len={length}, tensor_parallel_size=1, kv_cache_dtype=auto, enforce_eager=False\n"
+                   f"INFO [utils.py:1] non-default args: {{'gpu_memory_utilization': {share}}}\n"
+                   "INFO [gpu_model_runner.py:4000] Model loading took 15.27 GiB memory and 9.4 seconds\n"
+                   f"INFO [gpu_worker.py:400] Available KV cache memory: {there} GiB\n"
+                   f"ERROR [core.py:900] ValueError: To serve at least one request with the models's max seq len ({length}), ({needed} GiB "
+                   f"KV cache is needed, which is larger than the available KV cache memory ({there} GiB).\n")
+            _, found = answer("verify", "-", "--gpu", "l4", text=log)
+            failure = found["verify"]["failure"]
+            shares = {c["set"].get("engine", {}).get("options", {}).get("gpu_memory_utilization") for c in failure["changes"]} - {None}
+            self.assertEqual(shares, {proposed})
+            advised = {a["knob"]: a["direction"] for a in failure["advice"]}
+            self.assertEqual(advised.get("gpu_memory_utilization"), "raise" if proposed > share else None)
+            self.assertEqual(advised["max_model_len"], "lower")
+            lower = [c["change"] for c in failure["changes"] if c["change"].startswith("give vLLM only")]
+            self.assertEqual(bool(lower), proposed < share)
+            self.assertTrue(all("which leaves CUDA graphs their room" in change for change in lower), lower)
+
     def test_a_restart_is_told_from_a_first_start(self):
         head = ("INFO 09-20 10:00:00 [api_server.py:1712] vLLM API server version 0.28.0\n"
                 "(EngineCore pid=2) INFO 09-20 10:00:10 [core.py:58] Initializing a V1 LLM engine (v0.28.0) with config: "

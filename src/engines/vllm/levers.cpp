@@ -131,7 +131,9 @@ void Finder::share(const Assessment& assessment) {
   // The largest share, in whole percent, that is free for certain when vLLM starts and leaves the
   // capture of the graphs what they take beside it.
   int64_t percent = 99;
+  bool free = true;
   for (const DeviceBudget& d : budget_.devices) {
+    free = free && d.totals.requested <= d.free_at_start.low;
     const Bytes room = d.free_at_start.low - beside_budget(d, assessment);
     while (percent > 0 && requested_bytes(d.total, double(percent) / 100) > room) --percent;
   }
@@ -139,12 +141,13 @@ void Finder::share(const Assessment& assessment) {
   if (percent == now || percent < 10) return;
   const double share = double(percent) / 100;
   const bool up = percent > now;
+  const std::string why = free ? ", which leaves CUDA graphs their room" : ", which is free";
   const DeviceBudget& full = budget_.full();
   const Bytes asked = requested_bytes(full.total, share);
   LeverCandidate& c = add(
       "gpu_memory_utilization", kUtilisation,
       std::string("give vLLM ") + (up ? "" : "only ") + std::to_string(percent) +
-          " % of the card (" + format_gib(asked) + " GiB)" + (up ? "" : ", which is free"),
+          " % of the card (" + format_gib(asked) + " GiB)" + (up ? "" : why),
       "--gpu-memory-utilization " + format_number(share),
       up ? "less room for other processes on the card"
          : "a cache smaller by " + format_gib(full.totals.requested - asked) + " GiB on the card");
