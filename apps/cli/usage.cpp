@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "engines/launch/option_table.h"
 #include "report/text.h"
 
 namespace vramwise::cli {
@@ -22,6 +24,56 @@ std::vector<std::string> similar_flags(const CLI::App& command, const std::strin
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
   return nearest_names(token.substr(0, token.find('=')), views, 2);
+}
+
+struct Launcher {
+  std::string_view engine, table, line;
+};
+constexpr auto kLaunchers = std::to_array<Launcher>(
+    {{"vllm", "vllm", "vllm serve MODEL"},
+     {"sglang", "sglang", "python -m sglang.launch_server --model-path MODEL"},
+     {"trtllm", "trtllm", "trtllm-serve MODEL"},
+     {"llama.cpp", "llamacpp", "llama-server -m MODEL"}});
+
+// An engine's own flag, given as if it were ours: how it is said here. False: no engine has it, or
+// the command takes no such options.
+bool say_engine_option(const CLI::App& command, const std::string& token) {
+  if (command.get_option_no_throw("--option") == nullptr) return false;
+  const CLI::Option* engine = command.get_option_no_throw("--engine");
+  std::string asked = "vllm";
+  if (engine != nullptr && !engine->results().empty()) asked = to_lower(engine->results().front());
+  const std::string flag = token.substr(0, token.find('='));
+  // Engines take a flag's beginning; one of ours without its last letter is meant rather.
+  const auto ours = command.get_options();
+  const bool abbreviates = std::none_of(ours.begin(), ours.end(), [&](const CLI::Option* option) {
+    const auto& names = option->get_lnames();
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return name.size() == flag.size() - 1 && starts_with("--" + name, flag);
+    });
+  });
+  engines::launch::OptionTables tables;
+  const Launcher* found = nullptr;
+  engines::launch::Match match;
+  for (const Launcher& launcher : kLaunchers) {
+    const engines::launch::OptionTable* table = tables.get(launcher.table);
+    if (table == nullptr || (found != nullptr && launcher.engine != asked)) continue;
+    std::optional<engines::launch::Match> here = table->exact(flag);
+    if (const auto longer = table->beginning_with(flag); !here && abbreviates) {
+      if (longer.size() == 1 && !longer.front().option->memory.empty()) here = longer.front();
+    }
+    if (!here) continue;
+    found = &launcher;
+    match = *here;
+  }
+  if (found == nullptr) return false;
+  std::string value = match.option->is_bare() ? match.negative ? "false" : "true" : "VALUE";
+  if (flag.size() < token.size()) value = token.substr(flag.size() + 1);
+  std::cerr << "  help: it is an option of " << found->engine << ": "
+            << (found->engine == asked ? "" : "-e " + std::string(found->engine) + " ") << "-o "
+            << match.option->name << "=" << report::safe(value) << "\n"
+            << "  help: or give the engine's whole line behind --: vramwise " << command.get_name()
+            << " … -- " << found->line << " …\n";
+  return true;
 }
 
 }  // namespace
@@ -76,6 +128,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output&
             << "\n";
   for (const std::string& token : app.remaining(true)) {
     if (!chosen.empty() && !starts_with(token, "-")) continue;
+    if (say_engine_option(command, token)) return kUsage;
     for (const std::string& near : similar_flags(command, token)) {
       std::cerr << "  help: an option with a similar name exists: " << near << "\n";
     }

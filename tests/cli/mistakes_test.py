@@ -25,6 +25,21 @@ class Sizes(unittest.TestCase):
             self.assertNotIn("without a unit", run("plan", "qwen3-8b", "--gpu", "l4", "--used", size).stderr)
 
 
+class EngineFlags(unittest.TestCase):
+    def test_a_flag_of_the_engine_says_how_it_is_given_here(self):
+        for words, said in ((("--kv-cache-dtype", "fp8"), "vllm: -o kv_cache_dtype=VALUE\n"),
+                            (("--max-model-len=4096",), "vllm: -o max_model_len=4096\n"),
+                            (("--no-enable-prefix-caching",), "vllm: -o enable_prefix_caching=false\n"),
+                            (("-e", "sglang", "--tp", "2"), "sglang: -o tp_size=VALUE\n"),
+                            (("--n-gpu-layers", "99"), "llama.cpp: -e llama.cpp -o n_gpu_layers=VALUE\n")):
+            result = run("plan", "qwen3-8b", "--gpu", "l4", *words)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("help: it is an option of " + said, result.stderr)
+        # What is only near to one of ours stays a typo of it.
+        for typo, ours in (("--gpuu", "--gpu"), ("--weight", "--weights")):
+            self.assertIn(f"similar name exists: {ours}\n", run("plan", "qwen3-8b", typo, "l4").stderr)
+
+
 class OtherFormat(unittest.TestCase):
     def test_a_command_that_serves_another_format_says_so_above_it(self):
         for weights in ("Q4_K_M", "awq", "fp8"):
