@@ -125,6 +125,28 @@ Bytes row_of(const Assessment& a, std::string_view item) {
   return sum;
 }
 
+// What is fixed by the card has no bar; the other rows' bars add up to the peak's, so that the sum
+// over the ledger is the part's own range.
+TEST(VllmEngine, OnlyWhatIsUncertainHasABar) {
+  const Assessment a = testing::assess(
+      "vllm", testing::ask({.config = testing::kLlama8b, .gpu = "l40s", .version = "0.28.0"}));
+  ByteRange others;
+  int fixed = 0;
+  for (const LedgerRow& row : a.reserve.rows) {
+    if (row.component != Component::activations) continue;
+    if (row.item == "cuBLAS workspace") {
+      EXPECT_TRUE(row.bytes.is_exact());
+      ++fixed;
+    } else {
+      others = others + row.bytes;
+    }
+  }
+  EXPECT_EQ(fixed, 1);
+  // A restart compiles nothing: one layer's pass, 10 % of which is its bar, takes its place.
+  EXPECT_EQ(others.likely, others.high);
+  EXPECT_LT(others.low * 4, others.likely);
+}
+
 // Which runner serves a model shows in the counters that runner 2 keeps for every sequence and
 // vocabulary entry: 256 x (4 x 151,936 + 4 x 4,748). Source: vllm
 // v1/worker/gpu/sample/penalties.py.

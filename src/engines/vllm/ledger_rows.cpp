@@ -113,29 +113,38 @@ void Rows::ngrams(Ledger& ledger) const {
 void Rows::activations(Ledger& ledger) const {
   const VllmActivations& a = d_.totals.activations;
   const VllmShape& s = d_.stage->shape;
-  const ByteRange& whole = d_.activations;
-  const auto add = [&](std::string_view item, Bytes bytes, Formula formula) {
-    if (bytes.count() == 0) return;
-    LedgerRow r = row(Component::activations, item, share(bytes, whole),
+  const Bytes fixed = s.stays_fixed;
+  const Bytes experts_stay = s.expert_workspace_stays ? a.experts : Bytes();
+  const Bytes indexer = a.stays - fixed - experts_stay;
+  // The bar is that of the other rows.
+  const Bytes exact = fixed + s.measured_shift + indexer;
+  const ByteRange open = d_.activations + ByteRange::exactly(Bytes() - exact);
+  const auto add_range = [&](std::string_view item, ByteRange bytes, Formula formula) {
+    if (bytes.likely.count() == 0) return;
+    LedgerRow r = row(Component::activations, item, bytes,
                       measured_.activations ? Basis::measured : Basis::derived);
     r.source = kRunner;
     r.formula = std::move(formula);
     ledger.add(std::move(r));
   };
+  const auto add_exact = [&](std::string_view item, Bytes bytes, Formula formula) {
+    add_range(item, ByteRange::exactly(bytes), std::move(formula));
+  };
+  const auto add = [&](std::string_view item, Bytes bytes, Formula formula) {
+    add_range(item, share(bytes, open), std::move(formula));
+  };
   const double t = double(b_.decided.batch_tokens), n = double(b_.decided.max_seqs);
-  const Bytes fixed = s.stays_fixed;
-  add("cuBLAS workspace", fixed, {"fixed by the card", {}});
-  add("measured here", s.measured_shift, {"measured on this machine less the rule", {}});
-  const Bytes experts_stay = s.expert_workspace_stays ? a.experts : Bytes();
+  add_exact("cuBLAS workspace", fixed, {"fixed by the card", {}});
+  add_exact("measured here", s.measured_shift, {"measured on this machine less the rule", {}});
   add("expert workspace", experts_stay,
       {"batch_tokens x experts_per_token x row_bytes",
        {{"batch_tokens", t},
         {"experts_per_token", double(s.experts_per_token)},
         {"row_bytes", double(s.expert_row_bytes)}}});
-  add("indexer buffers", a.stays - fixed - experts_stay,
-      {"max_model_len x bytes_per_token",
-       {{"max_model_len", double(b_.decided.max_model_len)},
-        {"bytes_per_token", double(s.stays_per_length)}}});
+  add_exact("indexer buffers", indexer,
+            {"max_model_len x bytes_per_token",
+             {{"max_model_len", double(b_.decided.max_model_len)},
+              {"bytes_per_token", double(s.stays_per_length)}}});
   add("encoder inputs and outputs", a.outputs,
       {"items x (patches x values of a patch + tokens x hidden_size) x element", {}});
   if (a.compile > std::max({a.sampler, a.layer, a.encoder})) {
