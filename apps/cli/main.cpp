@@ -84,7 +84,7 @@ int run(int argc, char** argv) {
     app.exit(asked, std::cout, std::cerr);
     return 0;
   } catch (const CLI::ParseError& error) {
-    return usage_error(app, error, output);
+    return usage_error(app, error, {argv, size_t(line.argc)}, output);
   }
 
   if (const std::string ours = misplaced_option(line.launch_words); !ours.empty()) {

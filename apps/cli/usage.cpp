@@ -76,6 +76,22 @@ bool say_engine_option(const CLI::App& command, const std::string& token) {
   return true;
 }
 
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+
+// A word like llama.cpp's "-ngl", of which the library makes our -n with the value "gl".
+std::string engine_word(std::span<const char* const> words) {
+  engines::launch::OptionTables tables;
+  for (const std::string_view word : words) {
+    const bool several = word.size() > 2 && word[0] == '-' && word[1] != '-';
+    if (!several || !std::all_of(word.begin() + 1, word.end(), is_lower)) continue;
+    for (const Launcher& launcher : kLaunchers) {
+      const engines::launch::OptionTable* table = tables.get(launcher.table);
+      if (table != nullptr && table->exact(word)) return std::string(word);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string misplaced_option(std::span<const char* const> launch_words) {
@@ -108,7 +124,8 @@ int misplaced_error(const std::string& option, const Output& output) {
   return kUsage;
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output& output) {
+int usage_error(const CLI::App& app, const CLI::ParseError& error,
+                std::span<const char* const> words, const Output& output) {
   const report::Style style = output.style(true);
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -118,29 +135,28 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output&
   if (const auto left = app.remaining(true); chosen.empty() && !left.empty()) {
     message = "unknown command '" + left.front() + "'";
   }
+  std::string unknown;
   for (const std::string& token : app.remaining(true)) {
-    if (!starts_with(token, "-")) continue;
-    message = "unknown option '" + token + "'";
-    break;
+    if (unknown.empty() && starts_with(token, "-")) unknown = token;
   }
+  if (unknown.empty() && !chosen.empty()) unknown = engine_word(words);
+  if (!unknown.empty()) message = "unknown option '" + unknown + "'";
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
   std::cerr << report::paint(style, report::Ink::red, "error:") << " " << report::safe(message)
             << "\n";
-  for (const std::string& token : app.remaining(true)) {
-    if (!chosen.empty() && !starts_with(token, "-")) continue;
-    if (say_engine_option(command, token)) return kUsage;
-    for (const std::string& near : similar_flags(command, token)) {
+  if (!unknown.empty()) {
+    if (!chosen.empty() && say_engine_option(command, unknown)) return kUsage;
+    for (const std::string& near : similar_flags(command, unknown)) {
       std::cerr << "  help: an option with a similar name exists: " << near << "\n";
     }
-    if (chosen.empty()) {
-      std::vector<std::string> names;
-      for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
-      const std::vector<std::string_view> views(names.begin(), names.end());
-      for (const std::string& near : nearest_names(token, views, 1)) {
-        std::cerr << "  help: a command with a similar name exists: " << near << "\n";
-      }
+  }
+  if (const auto left = app.remaining(true); chosen.empty() && !left.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    for (const std::string& near : nearest_names(left.front(), views, 1)) {
+      std::cerr << "  help: a command with a similar name exists: " << near << "\n";
     }
-    break;
   }
   std::cerr << "  help: vramwise " << (chosen.empty() ? "" : command.get_name() + " ")
             << "--help\n";

@@ -13,8 +13,9 @@ class ParseError;
 
 namespace vramwise::cli {
 
-// Prints the fault and what is near; exit status kUsage.
-int usage_error(const CLI::App& app, const CLI::ParseError& error, const Output& output);
+// Prints the fault and what is near; exit status kUsage. `words`: what was parsed.
+int usage_error(const CLI::App& app, const CLI::ParseError& error,
+                std::span<const char* const> words, const Output& output);
 
 // An option of ours among the words of an engine's line, behind `--`; empty: none. Such a word
 // would be read as the engine's own and left out.

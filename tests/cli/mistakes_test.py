@@ -31,6 +31,7 @@ class EngineFlags(unittest.TestCase):
                             (("--max-model-len=4096",), "vllm: -o max_model_len=4096\n"),
                             (("--no-enable-prefix-caching",), "vllm: -o enable_prefix_caching=false\n"),
                             (("-e", "sglang", "--tp", "2"), "sglang: -o tp_size=VALUE\n"),
+                            (("-ngl", "99"), "llama.cpp: -e llama.cpp -o n_gpu_layers=VALUE\n"),
                             (("--n-gpu-layers", "99"), "llama.cpp: -e llama.cpp -o n_gpu_layers=VALUE\n")):
             result = run("plan", "qwen3-8b", "--gpu", "l4", *words)
             self.assertEqual(result.returncode, 2)
