@@ -127,6 +127,10 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
     spread.add({-share, Bytes(), share});
     d.available.low -= spread.up();
     d.available.high += spread.down();
+    // Quantised weights are loaded in one form and kept in another.
+    if (b.given.weights_released && b.now.quantised)
+      d.released = d.weights.likely * p.released_per_mille / 1000;
+    d.available.high += d.released;
   }
   if (point.fixed_blocks > 0 && b.profile.blocks_are_memory) {
     d.available = ByteRange::exactly(d.stage->shape.block_bytes * point.fixed_blocks);

@@ -19,6 +19,9 @@ struct DeviceBudget {
   // Kept by PyTorch since the warm-up and given back by the first capture: the printed difference
   // of free memory is so much less.
   Bytes freed_by_capture;
+  // At most: what loading freed of the pool of sleep mode. vLLM takes it for free twice, so that
+  // the cache may grow by it beyond the share.
+  Bytes released;
   ByteRange before_snapshot;
   ByteRange free_at_start;  // at the init snapshot
   ByteRange available;      // for the cache

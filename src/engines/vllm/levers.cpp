@@ -46,6 +46,7 @@ class Finder {
     element();
     whole_item();
     share(assessment);
+    sleep_mode();
     sequences();
     batch();
     cache_type();
@@ -90,6 +91,7 @@ class Finder {
   void sequences();
   void batch();
   void cache_type();
+  void sleep_mode();
   void eager();
   void length();
   void towers();
@@ -105,10 +107,10 @@ class Finder {
   std::vector<LeverCandidate> out_;
 };
 
-// What graphs take of the card beyond the share, at most: the check of their capture says by how
-// much they pass what the share leaves free.
+// What graphs, or a cache in sleep mode, take of the card beyond the share, at most: the check of
+// the capture says by how much graphs pass what the share leaves free.
 Bytes Finder::beside_budget(const DeviceBudget& device, const Assessment& assessment) const {
-  Bytes most;
+  Bytes most = device.released;
   for (const Requirement& r : assessment.requirements) {
     // Cards that answer alike are checked once, for the first of them.
     if (r.what != "cuda_graphs" || r.device > device.device) continue;
@@ -141,7 +143,7 @@ void Finder::share(const Assessment& assessment) {
   if (percent == now || percent < 10) return;
   const double share = double(percent) / 100;
   const bool up = percent > now;
-  const std::string why = free ? ", which leaves CUDA graphs their room" : ", which is free";
+  const std::string why = free ? ", which leaves room beside it" : ", which is free";
   const DeviceBudget& full = budget_.full();
   const Bytes asked = requested_bytes(full.total, share);
   LeverCandidate& c = add(
@@ -195,6 +197,15 @@ void Finder::cache_type() {
   LeverCandidate& c = add("kv_cache_dtype", kCacheType, "store the cache in fp8",
                           "--kv-cache-dtype fp8", "a small risk for accuracy");
   c.options = {{"kv_cache_dtype", json::Value("fp8")}};
+}
+
+void Finder::sleep_mode() {
+  if (budget_.full().released.count() == 0) return;
+  LeverCandidate& c =
+      add("enable_sleep_mode", kUtilisation, "run without sleep mode", "--no-enable-sleep-mode",
+          "the server cannot hand its memory over while it rests");
+  c.options = {{"enable_sleep_mode", json::Value(false)},
+               {"enable_cumem_allocator", json::Value()}};
 }
 
 void Finder::eager() {

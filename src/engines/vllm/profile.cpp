@@ -119,6 +119,7 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   p.gptq_without_marlin = fp8.find("gptq_without_marlin") != nullptr;
   p.weights_per_mille = facts.integer(facts.row("weights_per_mille", now), "value");
   p.unverified_per_mille = facts.integer("unverified_per_mille");
+  p.released_per_mille = facts.integer("released_per_mille");
   const json::Value& habit = facts.row("habit_per_mille", now);
   p.habit_low_per_mille = facts.integer(habit, "low");
   p.habit_high_per_mille = facts.integer(habit, "high");

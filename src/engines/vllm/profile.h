@@ -113,6 +113,7 @@ struct Profile {
   bool fp4_without_workspace = false;    // NVFP4 experts keep no workspace
   bool mxfp4_without_workspace = false;  // nor MXFP4 ones
   int64_t weights_per_mille = 0;         // bar of loaded weights
+  int64_t released_per_mille = 0;        // of quantised weights, at most: see Budget
   int64_t unverified_per_mille = 0;      // upper bar where the model leaves tensors out
   // Bars where the publisher's habit stands for a 4-bit repository's own config.
   int64_t habit_low_per_mille = 0, habit_high_per_mille = 0;

@@ -110,6 +110,8 @@ Result<bool> read_budget(const Reader& r, Given& g) {
   TRY_ASSIGN(g.ngrams_on_host, r.flag("engram_config.cpu_offload", false));
   TRY_ASSIGN(g.fast_prefill, r.flag("kv_sharing_fast_prefill", false));
   TRY_ASSIGN(g.dual_batch, r.flag("enable_dbo", false));
+  TRY_ASSIGN(const bool sleeps, r.flag("enable_sleep_mode", false));
+  TRY_ASSIGN(g.weights_released, r.flag("enable_cumem_allocator", sleeps));
   return true;
 }
 

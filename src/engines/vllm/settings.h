@@ -62,6 +62,7 @@ struct Given {
   std::string cache_folder = "~/.cache/vllm";  // VLLM_CACHE_ROOT
   bool fast_prefill = false;                   // kv_sharing_fast_prefill
   bool dual_batch = false;                     // enable_dbo
+  bool weights_released = false;  // they lie in the pool of sleep mode (the cumem allocator)
   int64_t lora_slots = 0, lora_rank = 0;
   Speculation speculation = Speculation::none;
   std::string speculative_method;

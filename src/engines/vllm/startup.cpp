@@ -158,6 +158,7 @@ class Checks {
     for (const DeviceBudget& d : budget_.devices) load(d);
     for (const DeviceBudget& d : budget_.devices) cache(d);
     for (const DeviceBudget& d : budget_.devices) fixed_cache(d);
+    for (const DeviceBudget& d : budget_.devices) released(d);
     for (const DeviceBudget& d : budget_.devices) capture(d);
     slots();
     workload();
@@ -180,6 +181,7 @@ class Checks {
   void load(const DeviceBudget& d);
   void cache(const DeviceBudget& d);
   void fixed_cache(const DeviceBudget& d);
+  void released(const DeviceBudget& d);
   void capture(const DeviceBudget& d);
   void slots();
   void workload();
@@ -299,6 +301,25 @@ void Checks::fixed_cache(const DeviceBudget& d) {
   r.available = d.free_at_start;
   r.engine_error = "torch.OutOfMemoryError: CUDA out of memory.";
   r.explanation = "a cache of a fixed size has to fit beside weights, activations and graphs";
+  out_.push_back(std::move(r));
+}
+
+// The cache may be larger than the share leaves it, and then lies beside it.
+void Checks::released(const DeviceBudget& d) {
+  if (d.released.count() == 0 || repeats(d)) return;
+  Requirement r;
+  r.kind = Requirement::Kind::out_of_memory;
+  r.device = d.device;
+  r.what = "sleep_mode";
+  r.phase = "sizing";
+  r.needed = {Bytes(), Bytes(), d.released};
+  const Bytes share = d.totals.requested;
+  r.available = {d.free_at_start.low - share, d.free_at_start.likely - share,
+                 d.free_at_start.high - share};
+  r.engine_error = "CUDA Error: out of memory (cumem_allocator.cpp)";
+  r.explanation =
+      "in sleep mode vLLM takes for free what loading the weights gave back, and may size the "
+      "cache by as much beyond its share";
   out_.push_back(std::move(r));
 }
 
