@@ -158,6 +158,16 @@ int64_t patch_values(const model::Model& model) {
   return 0;
 }
 
+// Qwen3-VL's, two frames of which share their tokens; with each go a timestamp and its marks, 11.5
+// tokens in the mean. Source: vllm model_executor/models/qwen3_vl.py get_max_video_tokens as of
+// 0.11; size.longest_edge of the model's video_preprocessor_config.json.
+int64_t largest_video(const model::VisionTower& tower, const Given& given) {
+  constexpr int64_t kLongestEdge = 25165824;
+  const int64_t pixels =
+      given.item_pixels > 0 ? std::min(given.item_pixels, kLongestEdge) : kLongestEdge;
+  return std::max<int64_t>(1, pixels / (2 * std::max<int64_t>(1, tower.pixels_per_token)));
+}
+
 // Items of the largest size fill the encoder; they and its outputs stay until the profile run ends.
 void fill_tower(const model::Model& model, const Given& given, const Profile& profile, int64_t d,
                 VllmShape& shape) {
@@ -165,21 +175,29 @@ void fill_tower(const model::Model& model, const Given& given, const Profile& pr
   const model::VisionTower& tower = *model.vision;
   if (tower.max_item_tokens <= 0) return;
   // The profile run takes the modality with the largest items that is not switched off.
-  const bool video = tower.image_tokens > 0 && given.videos_per_prompt.value_or(1) != 0;
+  bool video = tower.image_tokens > 0 && given.videos_per_prompt.value_or(1) != 0;
   int64_t tokens = tower.image_tokens > 0 && !video ? tower.image_tokens : tower.max_item_tokens;
   if (given.item_pixels > 0 && tower.pixels_per_token > 0) {
     tokens = std::clamp<int64_t>(given.item_pixels / tower.pixels_per_token, 1, tokens);
   }
-  shape.item_tokens = tokens + tower.framing_tokens;
+  int64_t marks = tower.framing_tokens;
+  if (profile.rows_padded && tower.deepstack_layers > 0 &&
+      given.videos_per_prompt.value_or(1) != 0) {
+    video = true;
+    tokens = largest_video(tower, given);
+    marks = tokens * 23 / 2;
+  }
+  shape.item_tokens = tokens + marks;
   const bool no_images = given.images_per_prompt.value_or(1) == 0;
   const auto& limit = video || no_images ? given.videos_per_prompt : given.images_per_prompt;
   shape.items_per_prompt = limit.value_or(profile.items_per_prompt);
   const int64_t patches = tokens * tower.patches_per_token;
   shape.item_transient_bytes =
       saturating_multiply(patches, (2 * tower.ffn_size / given.tensor + 4 * tower.hidden_size) * d);
-  shape.item_output_bytes = saturating_add(
-      saturating_multiply(tokens, model.hidden_size * (1 + tower.deepstack_layers) * d),
-      saturating_multiply(saturating_multiply(patches, patch_values(model)), d));
+  shape.item_input_bytes =
+      saturating_multiply(saturating_multiply(patches, patch_values(model)), d);
+  shape.item_rows = profile.rows_padded ? 0 : tokens;
+  shape.item_row_bytes = model.hidden_size * (1 + tower.deepstack_layers) * d;
 }
 
 }  // namespace

@@ -58,9 +58,22 @@ bool follows_habit(const Question& q) {
   });
 }
 
+// Four bits in words, which are packed anew for the kernels while they load.
+bool has_packed_words(const Question& q) {
+  if (!q.weights->recipe) return false;
+  const auto& schemes = q.weights->recipe->schemes;
+  return std::any_of(schemes.begin(), schemes.end(), [](const weights::Scheme& s) {
+    using weights::SchemeKind;
+    const bool words = s.kind == SchemeKind::gptq || s.kind == SchemeKind::wna16;
+    return (words && s.bits <= 4) || s.kind == SchemeKind::awq || s.kind == SchemeKind::nvfp4 ||
+           s.kind == SchemeKind::mxfp4 || s.kind == SchemeKind::w4a8_fp8;
+  });
+}
+
 struct Doubts {
   bool unverified = false;  // tensors are left out
   bool habit = false;
+  bool packed = false;
 };
 
 ByteRange weights_range(Bytes likely, const Profile& p, Doubts doubts) {
@@ -129,7 +142,8 @@ DeviceBudget device_budget(const Device& device, int index, const Build& b, cons
     d.available.high += spread.down();
     // Quantised weights are loaded in one form and kept in another.
     if (b.given.weights_released && b.now.quantised)
-      d.released = d.weights.likely * p.released_per_mille / 1000;
+      d.released = d.weights.likely *
+                   (doubts.packed ? p.released_packed_per_mille : p.released_per_mille) / 1000;
     d.available.high += d.released;
   }
   if (point.fixed_blocks > 0 && b.profile.blocks_are_memory) {
@@ -149,7 +163,8 @@ Budget budget_of(const Question& question, const Build& b) {
   const auto& devices = question.hardware->devices;
   const auto count = int(std::min<int64_t>(b.ranks_used, int64_t(devices.size())));
   budget.max_model_len = b.decided.max_model_len;
-  const Doubts doubts{leaves_tensors_out(question.model->notes), follows_habit(question)};
+  const Doubts doubts{leaves_tensors_out(question.model->notes), follows_habit(question),
+                      has_packed_words(question)};
   for (int i = 0; i < count; ++i) {
     const VllmPoint point = point_of(b, devices[size_t(i)].total);
     budget.devices.push_back(device_budget(devices[size_t(i)], i, b, point, doubts,

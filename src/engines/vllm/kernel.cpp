@@ -86,7 +86,8 @@ VllmActivations activations(const VllmShape& s, const VllmPoint& p) {
   if (s.item_tokens > 0) {
     const int64_t items = profiled_items(s, p);
     a.encoder = Bytes(s.item_transient_bytes) * items;
-    a.outputs = Bytes(s.item_output_bytes) * items;
+    const int64_t rows = s.item_rows > 0 ? s.item_rows : std::max(p.batch_tokens, s.item_tokens);
+    a.outputs = (Bytes(s.item_input_bytes) + Bytes(s.item_row_bytes) * rows) * items;
   }
   a.compile = s.first_compile;
   a.peak =

@@ -71,7 +71,10 @@ struct VllmShape {
   int64_t latent_row_bytes = 0;        // MLA up-projection buffer, per row; 0 = none
   int64_t item_tokens = 0;             // largest multimodal item; 0 = no tower profiled
   int64_t items_per_prompt = 0;        // limit_mm_per_prompt; 0 = what the length holds
-  int64_t item_transient_bytes = 0, item_output_bytes = 0;
+  int64_t item_transient_bytes = 0, item_input_bytes = 0;
+  int64_t item_rows =
+      0;  // that the encoder makes of an item; 0 = copied to those of a whole budget
+  int64_t item_row_bytes = 0;
   // The first start compiles inside of the profile run: a copy of the embedding.
   Bytes first_compile;
   bool first_compile_stays = false;

@@ -61,6 +61,7 @@ void read_activations(Facts& facts, const Circumstances& now, Profile& p) {
   p.sampler_percent = facts.integer("sampler_percent");
   p.layer_percent = facts.integer("layer_percent");
   p.items_per_prompt = facts.integer(facts.row("items_per_prompt", now), "value");
+  p.rows_padded = facts.flag("encoder_rows_padded");
   p.encoder_profiled = facts.integer(facts.row("encoder_profiled", now), "value") != 0;
   const json::Value& compile = facts.row("first_compile", now);
   p.first_compile_charged = compile.find("charged") != nullptr;
@@ -119,7 +120,9 @@ void read_kernels(Facts& facts, const Circumstances& now, Profile& p) {
   p.gptq_without_marlin = fp8.find("gptq_without_marlin") != nullptr;
   p.weights_per_mille = facts.integer(facts.row("weights_per_mille", now), "value");
   p.unverified_per_mille = facts.integer("unverified_per_mille");
-  p.released_per_mille = facts.integer("released_per_mille");
+  const json::Value& released = facts.row("released_per_mille", now);
+  p.released_packed_per_mille = facts.integer(released, "packed");
+  p.released_per_mille = facts.integer(released, "other");
   const json::Value& habit = facts.row("habit_per_mille", now);
   p.habit_low_per_mille = facts.integer(habit, "low");
   p.habit_high_per_mille = facts.integer(habit, "high");

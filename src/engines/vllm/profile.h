@@ -71,8 +71,9 @@ struct Profile {
   int64_t sampler_low_bytes = 0;     // where another kernel may be installed
   int64_t sampler_buffer_bytes = 0;  // per scratch row and vocabulary entry
   bool sampler_when_chunked = true;
-  int64_t items_per_prompt = 0;        // of one modality, where limit_mm_per_prompt is not given
-  bool encoder_profiled = true;        // the profile run puts items through the encoder
+  int64_t items_per_prompt = 0;  // of one modality, where limit_mm_per_prompt is not given
+  bool encoder_profiled = true;  // the profile run puts items through the encoder
+  bool rows_padded = false;      // what it makes of an item is copied to rows of a whole budget
   bool first_compile_charged = false;  // what compiling takes counts as activations
   bool first_compile_stays = false;    // and is not given back before the cache is sized
   bool sampler_state_charged = false;  // counters of the sampler on the card lie in the budget
@@ -113,8 +114,9 @@ struct Profile {
   bool fp4_without_workspace = false;    // NVFP4 experts keep no workspace
   bool mxfp4_without_workspace = false;  // nor MXFP4 ones
   int64_t weights_per_mille = 0;         // bar of loaded weights
-  int64_t released_per_mille = 0;        // of quantised weights, at most: see Budget
-  int64_t unverified_per_mille = 0;      // upper bar where the model leaves tensors out
+  // Of quantised weights, at most: see Budget. In words that are packed anew while loading, others.
+  int64_t released_packed_per_mille = 0, released_per_mille = 0;
+  int64_t unverified_per_mille = 0;  // upper bar where the model leaves tensors out
   // Bars where the publisher's habit stands for a 4-bit repository's own config.
   int64_t habit_low_per_mille = 0, habit_high_per_mille = 0;
 };

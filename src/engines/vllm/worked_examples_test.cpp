@@ -241,11 +241,37 @@ TEST(VllmWorkedExamples, EncoderBudget) {
   EXPECT_EQ(items(kGemma3, R"({"limit_mm_per_prompt":{"image":0}})"), 0);
   // Qwen's largest image fills the budget by itself; a processor told otherwise makes it smaller.
   EXPECT_EQ(items(kQwen3Vl, "{}"), 1);
-  EXPECT_EQ(items(kQwen3Vl, R"({"mm_processor_kwargs":{"max_pixels":1048576}})"), 8192 / 1024);
+  EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"video":0},
+                               "mm_processor_kwargs":{"max_pixels":1048576}})"),
+            8192 / 1024);
   // It reads videos too: without images they are profiled, and its tower stays.
   EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"image":0}})"), 1);
   EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"audio":0}})"), 1);
   EXPECT_EQ(items(kQwen3Vl, R"({"limit_mm_per_prompt":{"image":0,"video":0}})"), 0);
+}
+
+// 0.11 and 0.12 copy what the encoder makes of an item to as many rows as the budget has, and count
+// Qwen3-VL's timestamps with its videos: 12,288 tokens and 12.5 times as many in the prompt, as
+// "a budget of 153600 tokens, and profiled with 1 video items" says (vllm issue 27992). 0.13 keeps
+// what the encoder made (vllm PR 25810, PR 30475).
+TEST(VllmWorkedExamples, RowsOfABudget) {
+  const auto outputs = [](const char* config, std::string_view version, std::string_view options) {
+    const Asked asked =
+        ask({.config = config, .total = kH100, .version = version, .options = options});
+    const Build b = built(asked);
+    const VllmTotals totals = evaluate(b.stages.front().shape, point_of(b, kH100));
+    return totals.activations.outputs.count();
+  };
+  const int64_t patch = 3 * 2 * 16 * 16 * 2, row = 2048 * 4 * 2;  // three levels beside the last
+  EXPECT_EQ(outputs(kQwen3Vl, "0.11.0", "{}"), int64_t{12288} * 4 * patch + int64_t{153600} * row);
+  EXPECT_EQ(outputs(kQwen3Vl, "0.12.0", R"({"limit_mm_per_prompt":{"video":0}})"),
+            int64_t{16384} * (4 * patch + row));
+  EXPECT_EQ(outputs(kQwen3Vl, "0.13.0", "{}"), int64_t{16384} * (4 * patch + row));
+  EXPECT_EQ(outputs(kQwen3Vl, "0.10.2", "{}"), int64_t{16384} * (4 * patch + row));
+  // 31 images of Gemma 3, and 8,192 rows for each.
+  constexpr std::string_view kShort = R"({"max_model_len":4096})";
+  EXPECT_EQ(outputs(kGemma3, "0.11.0", kShort) - outputs(kGemma3, "0.13.0", kShort),
+            int64_t{31} * (8192 - 256) * 5376 * 2);
 }
 
 // Gemma 4's media see both ways, so that a video of 2,496 tokens is not split over batches: 0.20 to
