@@ -159,17 +159,17 @@ class Reading(unittest.TestCase):
         self.assertNotIn("abc", command)
 
     def test_options_are_shown_with_who_decided_them(self):
-        line = ("VLLM_USE_V1=1 vllm serve Qwen/Qwen3-8B --max-model-len 8k --kv-cache-dtype auto --enable-sleep-mode "
+        line = ("VLLM_USE_V1=1 vllm serve Qwen/Qwen3-8B --max-model-len 8k --kv-cache-dtype auto --enable-nccl-comm-suspend "
                 "--trust-remote-code --api-key abc --foo 3")
         answer = self.plan("env " + line, "--show-options")
         rows = {row["name"]: row for row in answer["options"]}
         told = {name: [rows[name].get(k) for k in ("value", "from", "given", "moves", "counted")] for name in
-                ("max_model_len", "max_num_seqs", "gpu_memory_utilization", "enable_sleep_mode", "trust_remote_code", "api_key")}
+                ("max_model_len", "max_num_seqs", "gpu_memory_utilization", "enable_nccl_comm_suspend", "trust_remote_code", "api_key")}
         self.assertEqual(told, {
             "max_model_len": [8000, "line", True, "limits", None],
             "max_num_seqs": [rows["max_num_seqs"]["value"], "cards", False, "limits", None],
             "gpu_memory_utilization": [rows["gpu_memory_utilization"]["value"], "default", False, "kv", None],
-            "enable_sleep_mode": [True, "line", True, "runtime", False],
+            "enable_nccl_comm_suspend": [True, "line", True, "runtime", False],
             "trust_remote_code": [True, "line", True, None, None],
             "api_key": [None, "line", True, None, None]})
         self.assertEqual([rows["kv_cache_dtype"][k] for k in ("asked", "value")], ["auto", "bfloat16"])
@@ -178,7 +178,7 @@ class Reading(unittest.TestCase):
         self.assertNotIn("abc", json.dumps(answer))
         text = self.run_it("plan", "--gpu", "h100-sxm", "--show-options", "--width", "80", "--", *shlex.split(line)).stdout
         table = text[text.index("\nOptions\n"):].split("\n\n")[0]
-        self.assertRegex(table, r"--enable-sleep-mode +true +the line +runtime \*")
+        self.assertRegex(table, r"--enable-nccl-comm-suspend +true +the line +runtime \*")
         self.assertRegex(table, r"--max-num-seqs +[\d,]+ +the cards +limits")
         self.assertLessEqual(max(map(len, table.split("\n"))), 80)
 
