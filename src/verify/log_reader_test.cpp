@@ -333,6 +333,26 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
+// Newer releases print their version beside the picture of their name alone. What looks like it is
+// another program's.
+TEST(LogReader, TheVersionBesideThePicture) {
+  constexpr std::string_view kArguments =
+      "(APIServer pid=1) INFO 04-19 11:22:58 [utils.py:233] non-default args: "
+      "{'model_tag': 'Qwen/Qwen3-8B', 'max_model_len': 8192}\n"
+      "(EngineCore pid=2) INFO 04-19 11:23:55 [gpu_model_runner.py:4837] Model loading took 15.27 "
+      "GiB memory and 27.2 seconds\n";
+  const Log log = read_log(
+      "(APIServer pid=1) INFO 04-19 11:22:58 [utils.py:299]        █     █     █▄   ▄█\n"
+      "(APIServer pid=1) INFO 04-19 11:22:58 [utils.py:299]  ▄▄ ▄█ █     █     █ ▀▄▀ █  version "
+      "0.19.2rc1.dev8+g4b7f5ea1a\n" +
+      std::string(kArguments));
+  EXPECT_EQ(log.config.version, "0.19.2rc1.dev8+g4b7f5ea1a");
+  EXPECT_EQ(value(log, "weights"), 15.27 * kG);
+  EXPECT_EQ(
+      read_log("INFO [utils.py:299] █  version 1.2.3\n" + std::string(kArguments)).config.version,
+      "");
+}
+
 TEST(LogReader, TheLastOfSeveralStartsIsRead) {
   const Log log = read_log(joined({kFirst, kDied, kSecond, kCameUp}));
   EXPECT_EQ(log.starts, 2);

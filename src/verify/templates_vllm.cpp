@@ -18,6 +18,8 @@ constexpr std::array kRows = {
     Template{"Initializing a [V0|V1] LLM engine (\\(v{version:w}\\) )?with config: {:t}model=",
              kConfig, P::load, "vllm_engine", "0.8", ""},
     Template{"vLLM API server version {version:w}", kConfig, P::start, "vllm_version"},
+    // Beside the picture of the name, which is all that some logs keep.
+    Template{"▀▄▀ █~version {version:w}", kConfig, P::start, "vllm_version", "0.16", ""},
     Template{"non-default args: \\{", kConfig, P::start, "vllm_args", "0.9", ""},
     Template{"args: Namespace\\(", kConfig, P::start, "vllm_namespace", "0.2", "0.8"},
     Template{"Using max model len {max_model_len:n}"},
