@@ -227,6 +227,16 @@ std::string plain_name(std::string_view ref) {
     if (starts_with(name, prefix)) name.erase(0, prefix.size());
   }
   while (ends_with(name, "/")) name.pop_back();
+  // A folder of the hub's cache: "…/models--Qwen--Qwen3-8B/snapshots/b968826d9c46".
+  constexpr std::string_view kCached = "models--";
+  const size_t cached = name.find(kCached);
+  if (cached != std::string::npos && !ends_with(name, ".gguf")) {
+    name = name.substr(cached + kCached.size());
+    name.resize(std::min(name.size(), name.find('/')));
+    if (const size_t owner = name.find("--"); owner != std::string::npos) {
+      name.replace(owner, 2, "/");
+    }
+  }
   return name;
 }
 

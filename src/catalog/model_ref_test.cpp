@@ -58,6 +58,13 @@ TEST(ModelRef, AVariantSaysWhatWasAssumed) {
        ""},
       {"cyankiwi/gemma-4-31B-it-AWQ-4bit", "google/gemma-4-31B-it", "compressed-tensors", ""},
       {"cyankiwi/Qwen3.8-27B-AWQ-INT4", "Qwen/Qwen3.8-27B", "compressed-tensors", ""},
+      // folders: what a server in a container is given, and the hub's cache
+      {"/models/cyankiwi/gemma-4-31B-it-AWQ-4bit", "google/gemma-4-31B-it", "compressed-tensors",
+       ""},
+      {"/models/nvidia/Llama-3.3-70B-Instruct-FP4/", "meta-llama/Llama-3.3-70B-Instruct",
+       "modelopt", ""},
+      {"/root/.cache/huggingface/hub/models--Qwen--Qwen3-30B-A3B-FP8/snapshots/d52e3bd",
+       "Qwen/Qwen3-30B-A3B", "fp8", ""},
       {"cyankiwi/Qwen3.8-27B-AWQ-BF16-INT4", "Qwen/Qwen3.8-27B", "compressed-tensors", ""},
       {"nvidia/Qwen3.8-27B-NVFP4", "nvidia/Qwen3.8-27B-NVFP4", "modelopt", ""},
       {"google/gemma-4-12B-it-qat-w4a16-ct", "google/gemma-4-12B-it-qat-w4a16-ct",

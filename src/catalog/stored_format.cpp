@@ -13,6 +13,9 @@ enum class Publisher { any, nvidia, amd, redhat, cyankiwi, own };
 
 // `own`: those who publish fp8 in blocks of 128 x 128 beside their own models.
 Publisher publisher_of(std::string_view prefix) {
+  // "/models/nvidia/" is nvidia's too.
+  const size_t folder = prefix.substr(0, prefix.empty() ? 0 : prefix.size() - 1).rfind('/');
+  if (folder != std::string_view::npos) prefix.remove_prefix(folder + 1);
   const std::string lower = to_lower(prefix);
   if (lower == "nvidia/") return Publisher::nvidia;
   if (lower == "amd/") return Publisher::amd;

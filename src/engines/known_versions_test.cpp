@@ -39,6 +39,8 @@ TEST(KnownVersions, OutsideIsWarnedOfInsideIsNoted) {
   EXPECT_EQ(noted("vllm", "0.5.4"), "!version_older");
   EXPECT_EQ(noted("vllm", "0.17.1"), "version_unvalidated");
   EXPECT_EQ(noted("vllm", "0.1.dev20051+g4d2a68d64"), "!version_unnumbered");
+  EXPECT_EQ(noted("vllm", "0.0.0"), "!version_unnumbered");
+  EXPECT_EQ(noted("vllm", "0.0.1"), "!version_older");
   // SGLang's releases count by the last number.
   EXPECT_EQ(noted("sglang", "0.5.15"), "");
   EXPECT_EQ(noted("sglang", "0.5.16"), "!version_newer");

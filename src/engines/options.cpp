@@ -210,7 +210,9 @@ Result<Version> Version::parse(std::string_view text) {
     return bad();
   }
   version.two_numbers = count == 2 && i == text.size();
+  // What setuptools-scm writes where it sees no tag.
   version.unnumbered = version.major == 0 && version.minor <= 1 && text.substr(i, 4) == ".dev";
+  version.unnumbered |= count == 3 && version.major + version.minor + version.patch == 0;
   return version;
 }
 
