@@ -30,6 +30,22 @@ class Questions(unittest.TestCase):
         self.assertEqual(json.loads(plan.stdout)["outcome"], "fits")
 
 
+class SleepMode(unittest.TestCase):
+    def test_a_smaller_share_or_no_sleep_mode_makes_it_certain(self):
+        plan = ("plan", "Qwen/Qwen3-8B-AWQ", "--gpu", "a10", "--engine-version", "0.21.0", "--ctx", "4096", "--json")
+        self.assertEqual(json.loads(run(*plan).stdout)["outcome"], "fits")
+        for option in ("enable_sleep_mode", "enable_cumem_allocator"):
+            answer = json.loads(run(*plan, "-o", f"{option}=true").stdout)
+            self.assertEqual((answer["outcome"], answer["binding"]), ("tight", "sleep_mode"))
+            self.assertIn("sleep_mode", [w["id"] for w in answer["warnings"]])
+            levers = {tuple(lever["ids"]): lever for lever in answer["levers"]}
+            for lever in (("gpu_memory_utilization",), ("enable_sleep_mode",)):
+                self.assertEqual(levers[lever]["outcome"], "fits", lever)
+        # A cache of a fixed size is not sized by what is taken for free.
+        fixed = json.loads(run(*plan, "-o", "enable_sleep_mode=true", "-o", "kv_cache_memory_bytes=4294967296").stdout)
+        self.assertNotIn("sleep_mode", [w["id"] for w in fixed["warnings"]])
+
+
 class Prices(unittest.TestCase):
     def gpus(self, prices, *arguments):
         with tempfile.TemporaryDirectory() as folder:

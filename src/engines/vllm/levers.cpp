@@ -201,9 +201,9 @@ void Finder::cache_type() {
 
 void Finder::sleep_mode() {
   if (budget_.full().released.count() == 0) return;
-  LeverCandidate& c =
-      add("enable_sleep_mode", kUtilisation, "run without sleep mode", "--no-enable-sleep-mode",
-          "the server cannot hand its memory over while it rests");
+  LeverCandidate& c = add("enable_sleep_mode", kUtilisation, "run without sleep mode",
+                          "(without --enable-sleep-mode and --enable-cumem-allocator)",
+                          "the server cannot hand its memory over while it rests");
   c.options = {{"enable_sleep_mode", json::Value(false)},
                {"enable_cumem_allocator", json::Value()}};
 }
